@@ -290,7 +290,7 @@ log_start(const struct master *m, const struct cmdline *s)
 	for (i = 0; i < m->conf.nuplink; i++)
 		log_info("uplink %zu: %s, environment %s", i + 1,
 		    m->conf.uplink[i].label, m->conf.uplink[i].environment);
-	/* Programs that start us read addresses, which tell_ready() prints. */
+	/* Programs that start us read addresses, which report_ready() prints. */
 	if (m->start.is_stdio || m->payload.argv != NULL)
 		return;
 	TAILQ_FOREACH(l, &m->listen.list, entry)
@@ -298,7 +298,7 @@ log_start(const struct master *m, const struct cmdline *s)
 }
 
 static void
-tell_ready(const struct master *m, int ready)
+report_ready(const struct master *m, int ready)
 {
 	const struct listener	*l;
 	int			 null;
@@ -488,7 +488,7 @@ main(int argc, char **argv)
 	}
 	logto_switch(&m);
 	log_start(&m, &o.cmdline);
-	tell_ready(&m, ready);
+	report_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");
 	sdnotify_ready(m.sdnotify);
 	if (o.command != NULL && payload_start(&m.payload, &m.start.nofile) ==

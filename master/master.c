@@ -592,7 +592,7 @@ master_run(struct master *m)
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
 	if (m->start.is_stdio && start_stdio(m) == -1)
 		return 1;
-	reaper_reap_soon(&m->reaper);
+	reaper_schedule(&m->reaper);
 	if (event_base_dispatch(m->base) == -1) {
 		log_warn("the event loop failed");
 		m->status = 1;

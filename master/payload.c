@@ -99,12 +99,12 @@ signal_group(const struct payload *b, int sig)
 bool
 payload_signal(struct payload *b, int sig)
 {
-	if (sig != SIGHUP && b->was_told) {
+	if (sig != SIGHUP && b->was_signalled) {
 		payload_stop(b, SIGKILL);
 		return false;
 	}
 	/* Many servers reload on SIGHUP. */
-	b->was_told |= sig != SIGHUP;
+	b->was_signalled |= sig != SIGHUP;
 	log_info("%s: passed on to the command", strsignal(sig));
 	signal_group(b, sig);
 	return true;

@@ -13,7 +13,7 @@ struct payload {
 	char	**argv;		/* ended by NULL; NULL: no command */
 	mode_t	  mask;		/* its umask(2) */
 	pid_t	  pid;		/* 0: not running */
-	bool	  was_told;	/* it got a signal to terminate */
+	bool	  was_signalled;	/* it got a signal to terminate */
 	bool	  has_terminal;	/* is the foreground group */
 };
 

@@ -40,7 +40,7 @@ reaper_is_ours(pid_t pid, void *arg)
 
 /* Begin to kill orphans at clock_ms() at; or go on. */
 static void
-reaper_hunt(struct reaper *r, uint64_t at)
+reaper_start_passes(struct reaper *r, uint64_t at)
 {
 	uint64_t	 now = clock_ms();
 
@@ -60,7 +60,7 @@ reaper_on_orphan(struct reaper *r)
 {
 	r->reaped++;
 	r->events->on_orphan(r->arg);
-	reaper_hunt(r, r->rest);
+	reaper_start_passes(r, r->rest);
 }
 
 /* Reap a child that ptree_peek() returned. */
@@ -118,20 +118,20 @@ reaper_reap(void *arg)
 	for (n = 0; n < LIMIT_REAPED; n++) {
 		if ((pid = ptree_peek()) == 0) {
 			reaper_rest(&r->reap_rest, begin);
-			r->reaps_soon = false;
+			r->is_scheduled = false;
 			timer_set(&r->reap_ev, LOOK_MS);
 			return;
 		}
 		if (pid != -1)
 			reaper_reap_peeked(r, pid);
 	}
-	reaper_reap_soon(r);
+	reaper_schedule(r);
 }
 
 void
-reaper_reap_soon(struct reaper *r)
+reaper_schedule(struct reaper *r)
 {
-	r->reaps_soon = true;
+	r->is_scheduled = true;
 	timer_set(&r->reap_ev, 0);
 }
 
@@ -147,10 +147,10 @@ reaper_on_signal(struct reaper *r, pid_t pid)
 	    (pid = r->events->next_exit(r->arg)) != 0 && reap_one(r, pid); n++)
 		continue;
 	/* Others, whose signals were merged with this one. */
-	if (!r->reaps_soon)
+	if (!r->is_scheduled)
 		timer_set(&r->reap_ev, now < r->reap_rest ?
 		    r->reap_rest - now : 0);
-	r->reaps_soon = true;
+	r->is_scheduled = true;
 }
 
 /* --- orphans --- */
@@ -227,7 +227,7 @@ reaper_look(struct reaper *r, bool is_urgent)
 void
 reaper_kill_orphans(struct reaper *r)
 {
-	reaper_hunt(r, clock_ms());
+	reaper_start_passes(r, clock_ms());
 }
 
 bool

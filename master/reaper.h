@@ -59,7 +59,7 @@ struct reaper {
 	uint64_t	 looked;	/* clock_ms(), of the last look */
 	uint64_t	 rest;		/* clock_ms(); no look before */
 	uint64_t	 reap_rest;	/* the same, to reap any */
-	bool		 reaps_soon;	/* reap_ev is set for that */
+	bool		 is_scheduled;	/* reap_ev is set for that */
 	uint64_t	*ranges;	/* to be killed */
 	size_t		 nranges;
 	unsigned	 range_passes;	/* in a row that found none of them */
@@ -80,7 +80,7 @@ void	 reaper_fini(struct reaper *r);
 void	 reaper_on_signal(struct reaper *r, pid_t pid);
 
 /* Reap all in the next turn of the loop. */
-void	 reaper_reap_soon(struct reaper *r);
+void	 reaper_schedule(struct reaper *r);
 
 /*
  * Look for orphans soon, and kill them if there are any.  is_urgent: in

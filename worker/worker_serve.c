@@ -224,7 +224,7 @@ worker_serve_on_orphaned(void *arg)
 	struct session	*s = arg;
 
 	budget_on_master_gone(&s->budget);
-	return !session_is_unborn(s) && !s->client.is_stdio;
+	return !session_is_new(s) && !s->client.is_stdio;
 }
 
 static void
@@ -256,7 +256,7 @@ worker_serve_on_gone(void *arg)
 
 	transcripts_lost(s->transcripts);
 	budget_on_master_gone(&s->budget);
-	if (session_is_unborn(s) || s->state == SESSION_RELEASED)
+	if (session_is_new(s) || s->state == SESSION_RELEASED)
 		s->done = true;
 	else if (s->env.set.run_dir[0] == '\0' ||
 	    s->env.set.orphan_ttl_ms != 0)

@@ -303,7 +303,7 @@ finish(struct execsrv *x)
 static uint64_t
 catch_up_until(const struct execsrv *x)
 {
-	return transport_last_heard(&x->transport) + CATCH_UP_MS;
+	return transport_last_received(&x->transport) + CATCH_UP_MS;
 }
 
 void

@@ -13,7 +13,7 @@ void		 execsrv_free(struct execsrv **xp);
 int	 execsrv_wait_ms(const struct execsrv *x);
 
 /*
- * Read, write and call hooks, as poll(2) said of what transport_wants().  0, or
- * -1: the client failed.
+ * Read, write and call hooks, as poll(2) said of transport_poll_events().  0,
+ * or -1: the client failed.
  */
 int	 execsrv_handle(struct execsrv *x, short revents) MUST_CHECK;

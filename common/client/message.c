@@ -39,7 +39,7 @@ find_call(struct calls *cs, uint32_t id)
 }
 
 static void
-on_unasked(struct calls *cs, const struct execsrv_error *error)
+on_stray_response(struct calls *cs, const struct execsrv_error *error)
 {
 	struct execsrv_error	 e;
 
@@ -60,7 +60,7 @@ on_answer(struct calls *cs, uint32_t id, uint32_t result, uint32_t error)
 	a.result = result;
 	a.error = result == 0 ? &e : NULL;
 	if ((c = find_call(cs, id)) == NULL)
-		on_unasked(cs, a.error);
+		on_stray_response(cs, a.error);
 	else
 		calls_answer(cs, c, &a);
 }

@@ -72,7 +72,7 @@ execsrv_url_strerror(enum execsrv_url_error error)
 /* --- to connect to --- */
 
 static void
-say_host(const struct endpoint *ep, struct execsrv_address *a)
+format_host(const struct endpoint *ep, struct execsrv_address *a)
 {
 	if (ep->kind == ENDPOINT_UNIX) {
 		strcpy(a->host, "localhost");
@@ -120,7 +120,7 @@ execsrv_address_parse(const char *text, struct execsrv_address *a,
 	}
 	a->is_local = ep.is_local;
 	a->len = endpoint_address(&ep, &a->addr);
-	say_host(&ep, a);
+	format_host(&ep, a);
 	return 0;
 }
 

@@ -144,7 +144,7 @@ include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
 			return -1;
 	}
 	if (r == -1)
-		return conf_fail(why, "Include: a quote too many");
+		return conf_fail(why, "Include: unbalanced quote");
 	return n > 0 ? 0 : conf_fail(why, "Include: what?");
 }
 

@@ -292,7 +292,7 @@ read_criteria(struct conf_match *m, char *text, struct conf_error *e)
 			return -1;
 	}
 	if (r == -1)
-		return conf_fail(e, "Match: a quote too many");
+		return conf_fail(e, "Match: unbalanced quote");
 	return n > 0 ? 0 : conf_fail(e, "Match: for whom?");
 }
 

@@ -129,7 +129,7 @@ complain(struct registry *r, const char *fmt, ...)
 }
 
 static void
-tell_registered(struct request *q)
+report_registered(struct request *q)
 {
 	struct registry_result	 res;
 	char			 code[64];
@@ -165,7 +165,7 @@ tell_registered(struct request *q)
 
 /* The answer may repeat the authorization: do not log it. */
 static void
-tell_validated(struct request *q)
+report_validated(struct request *q)
 {
 	enum registry_verdict	 v = REGISTRY_NO;
 
@@ -180,7 +180,7 @@ tell_validated(struct request *q)
 
 /* The answer contains the authorization of a harness: wipe it. */
 static void
-tell_connection(struct request *q)
+report_connection(struct request *q)
 {
 	struct registry_connection	 res;
 	struct answer_connection	*answer;
@@ -213,17 +213,17 @@ registry_finish(void *arg)
 	assert((q->on_connection != NULL) + (q->on_registered != NULL) +
 	    (q->on_validated != NULL) == 1);
 	if (q->on_connection != NULL)
-		tell_connection(q);
+		report_connection(q);
 	else if (q->on_registered != NULL)
-		tell_registered(q);
+		report_registered(q);
 	else
-		tell_validated(q);
+		report_validated(q);
 	request_free(q);
 }
 
 /* Finish from the loop: this may be a callback of the connection. */
 static void
-finish_soon(struct request *q)
+schedule_finish(struct request *q)
 {
 	wsloop_timer_set(q->registry->dialer->loop, &q->soon, 0,
 	    registry_finish, q);
@@ -243,7 +243,7 @@ registry_on_end(void *arg, unsigned status, const char *why)
 		    " in the middle of an answer" : "");
 	else
 		log_info("registry: cannot validate a harness: %s", why);
-	finish_soon(q);
+	schedule_finish(q);
 }
 
 /* --- its course --- */
@@ -356,7 +356,7 @@ registry_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 		return take_answer(q, in, len);
 	case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
 		q->is_whole = true;
-		finish_soon(q);
+		schedule_finish(q);
 		return 0;
 	default:
 		return 0;
@@ -392,14 +392,14 @@ request_send(struct request *q, const char *action)
 
 	if (r->bearer == NULL) {
 		log_warnx("registry: the credential is missing or has expired");
-		finish_soon(q);
+		schedule_finish(q);
 		return;
 	}
 	if (target_append(&t, kind, r->environment, action) == -1 ||
 	    (q->dial = dial_new(r->dialer, &t, "POST", LIMIT_REGISTRY,
 	    &dial_events, q)) == NULL) {
 		log_warn("registry");
-		finish_soon(q);
+		schedule_finish(q);
 	}
 }
 
@@ -487,7 +487,7 @@ registry_register(struct registry *r, const struct noise_public *key,
 		else
 			registry_put_plain(&o, r);
 		if (end_body(&o) == -1) {
-			finish_soon(q);
+			schedule_finish(q);
 			return;
 		}
 	}
@@ -514,7 +514,7 @@ registry_connect(struct registry *r, const struct noise_public *key,
 	json_out_key(&o, "harness_public_key");
 	noise_public_write(&o, key);
 	if (end_body(&o) == -1)
-		finish_soon(q);
+		schedule_finish(q);
 	else
 		request_send(q, "/connect");
 }
@@ -543,7 +543,7 @@ registry_validate(struct registry *r, const struct registry_question *in,
 	json_out_key(&o, "harness_key_authorization");
 	json_out_text(&o, in->authorization.at, in->authorization.len);
 	if (end_body(&o) == -1) {
-		finish_soon(q);
+		schedule_finish(q);
 		return;
 	}
 	request_send(q, "/validate");

@@ -154,7 +154,7 @@ wsock_is_distrusted(const struct wsock *s)
 }
 
 uint64_t
-wsock_heard(const struct wsock *s)
+wsock_last_received(const struct wsock *s)
 {
 	return s->heard;
 }

@@ -44,7 +44,7 @@ void		 wsock_set_authorization(struct wsock *s, const char *text);
 bool		 wsock_is_distrusted(const struct wsock *s);
 
 /* Of the last receipt, clock_ms(). */
-uint64_t	 wsock_heard(const struct wsock *s);
+uint64_t	 wsock_last_received(const struct wsock *s);
 
 /* Call on_writable once. */
 void		 wsock_want(struct wsock *s);

@@ -55,7 +55,7 @@ grant_peer(const struct child *c, struct peer *p, bool *full_out)
 
 /* A client with kernel credentials is told why those do not admit it. */
 static void
-say_missing(const struct peer *p, char why[TOKEN_LOGIN_WHY_MAX])
+explain_refusal(const struct peer *p, char why[TOKEN_LOGIN_WHY_MAX])
 {
 	bool	 is_all = p->why == NULL || p->lacks_token;
 
@@ -76,7 +76,7 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 
 	assert(c->token == CHILD_TOKEN_AWAITED && c->state == CHILD_GREETING);
 	if (len == 0) {
-		say_missing(&c->peer, why_out);
+		explain_refusal(&c->peer, why_out);
 		return token_login_deny(c, NO_TOKEN, false);
 	}
 	/* Verify nothing during a penalty, or guessing would not slow down. */

@@ -115,7 +115,7 @@ punish(struct culprit *c, uint64_t now)
 
 /* Limit lines also in total: a peer may have many addresses. */
 static bool
-may_tell(struct penalties *p, const struct culprit *c, uint64_t now)
+may_log(struct penalties *p, const struct culprit *c, uint64_t now)
 {
 	if (c->told != 0 && now - c->told < LIMIT_FAILURE_TOLD)
 		return false;
@@ -143,7 +143,7 @@ penalties_add(struct penalties *p, const char *source, bool is_guess,
 	c->untold++;
 	if (is_guess)
 		punish(c, now);
-	if (!may_tell(p, c, now))
+	if (!may_log(p, c, now))
 		return 0;
 	n = c->untold;
 	c->untold = 0;

@@ -182,7 +182,7 @@ ctl_new(struct master *m)
 	return c;
 }
 
-static void	 tell_act(struct ctl_client *c, const char *result,
+static void	 audit_act(struct ctl_client *c, const char *result,
 		    const char *why);
 
 static void
@@ -205,7 +205,7 @@ client_free(struct ctl_client *cl)
 	struct master	*m = cl->ctl->master;
 
 	assert(cl->ctl->nclients > 0 && cl->in == NULL);
-	tell_act(cl, "unknown", "execsrvctl did not wait");
+	audit_act(cl, "unknown", "execsrvctl did not wait");
 	TAILQ_REMOVE(&cl->ctl->clients, cl, entry);
 	cl->ctl->nclients--;
 	chan_free(&cl->chan);
@@ -553,7 +553,7 @@ note_missed(struct ctl_client *c, const char *name, const struct route *others)
 }
 
 static void
-tell_act(struct ctl_client *c, const char *result, const char *why)
+audit_act(struct ctl_client *c, const char *result, const char *why)
 {
 	if (!c->is_act)
 		return;
@@ -567,7 +567,7 @@ void
 ctl_act_done(struct ctl_client *c)
 {
 	assert(c->is_act);
-	tell_act(c, "done", NULL);
+	audit_act(c, "done", NULL);
 }
 
 /* Whether a name is the number of a session, or a prefix of its id. */
@@ -607,7 +607,7 @@ ctl_find(struct ctl_client *c, const char *name)
 	if (found == NULL) {
 		note_missed(c, name, others);
 		/* The audit log has the name in "asked". */
-		tell_act(c, c->denied != NULL ? "denied" : "failed",
+		audit_act(c, c->denied != NULL ? "denied" : "failed",
 		    c->denied != NULL ? c->denied : "no such session");
 		snprintf(why, sizeof(why), "no such session: %.64s",
 		    name);
@@ -694,7 +694,7 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 	if (error != NULL)
 		out.error = (char *)(uintptr_t)error;
 	chan_send(c->chan, IPC_ctl_end, &out, -1);
-	tell_act(c, exit_code == 0 ? "done" : exit_code == CTL_DENIED ||
+	audit_act(c, exit_code == 0 ? "done" : exit_code == CTL_DENIED ||
 	    c->denied != NULL ? "denied" : "failed", c->denied != NULL ?
 	    c->denied : error);
 }
@@ -726,7 +726,7 @@ end_table(struct ctl_client *c)
 	struct route	*r;
 
 	assert(c->ticket == 0 && c->awaited.count == 0 && c->on_acted == NULL);
-	if (c->only == 0 || c->is_told) {
+	if (c->only == 0 || c->has_row) {
 		ctl_put_end(c, 0, NULL);
 		return;
 	}
@@ -785,14 +785,14 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 	assert(on_report != NULL && (only == NULL || ctl_may_see(c, only)));
 	ctl_begin(c);
 	c->only = only != NULL ? only->number : 0;
-	c->is_told = false;
+	c->has_row = false;
 	c->on_report = on_report;
 	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
 		if (!ctl_may_see(c, r) || (only != NULL && r != only))
 			continue;
 		if (r->owner == NULL || r->owner->chan == NULL) {
 			on_report(c, r, NULL);
-			c->is_told = true;
+			c->has_row = true;
 		} else if (ctl_add_awaited(c, r->owner) == 0)
 			child_query(r->owner, c->ticket, processes);
 	}
@@ -819,7 +819,7 @@ ctl_on_report(struct ctl *c, struct child *from, const Ipc__Report *r)
 			continue;
 		if (from->route != NULL && ctl_may_see(cl, from->route)) {
 			cl->on_report(cl, from->route, r);
-			cl->is_told = true;
+			cl->has_row = true;
 		}
 		if (!r->more)
 			ctl_answered(cl, from);

@@ -40,7 +40,7 @@ struct ctl_client {
 				    struct route *, const Ipc__Report *);
 	struct buf		 text;		/* lines of a cell */
 	unsigned		 only;		/* number of a session; or 0 */
-	bool			 is_told;	/* a row was written */
+	bool			 has_row;	/* a row was written */
 	struct timer		 late_ev;
 	/* A command that acts on a session: */
 	ctl_acted_fn		*on_acted;

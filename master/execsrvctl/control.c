@@ -22,11 +22,11 @@
 #define RETRY_MS	10	/* the listen queue is full */
 #define COLUMNS_MAX	256
 
-static int	 control_say(struct control_error *, int, const char *, ...)
+static int	 control_fail(struct control_error *, int, const char *, ...)
 		    PRINTF(3, 4);
 
 static int
-control_say(struct control_error *e, int status, const char *fmt, ...)
+control_fail(struct control_error *e, int status, const char *fmt, ...)
 {
 	va_list	 ap;
 	char	*line, *end;
@@ -87,17 +87,17 @@ control_judge(int error, const char *dir, struct control_error *e)
 	switch (error) {
 	case ENOENT:
 	case ECONNREFUSED:
-		return control_say(e, EXIT_NO_DAEMON,
+		return control_fail(e, EXIT_NO_DAEMON,
 		    "no daemon runs (%s/%s: %s)", dir, CONTROL_SOCKET,
 		    strerror(error));
 	case ETIMEDOUT:
-		return control_say(e, EXIT_UNKNOWN,
+		return control_fail(e, EXIT_UNKNOWN,
 		    "%s/%s: the daemon does not "
 		    "answer", dir, CONTROL_SOCKET);
 	default:
 		if (error == EACCES || error == EPERM)
 			snprintf(e->closed, sizeof(e->closed), "%s", dir);
-		return control_say(e, error == EACCES || error == EPERM ?
+		return control_fail(e, error == EACCES || error == EPERM ?
 		    EXIT_UNKNOWN : EXIT_OTHER, "%s/%s: %s", dir,
 		    CONTROL_SOCKET, strerror(error));
 	}
@@ -147,11 +147,11 @@ open_own(int *fd_out, struct control_error *e)
 	int	 status;
 
 	if (rundirs_default(&dir) == -1)
-		return control_say(e, EXIT_OTHER, "%s", strerror(errno));
+		return control_fail(e, EXIT_OTHER, "%s", strerror(errno));
 	status = open_control(dir, fd_out, e);
 	if (status == EXIT_OK && !control_is_trusted(*fd_out)) {
 		fd_close(fd_out);
-		status = control_say(e, EXIT_UNKNOWN,
+		status = control_fail(e, EXIT_UNKNOWN,
 		    "%s: that is another user's "
 		    "daemon", dir);
 	}
@@ -254,7 +254,7 @@ control_on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
 		*status_out = end->exit_code < 256 ? (int)end->exit_code :
 		    EXIT_OTHER;
 		if (end->exit_code != 0)
-			control_say(e, 0, "%s", end->error[0] != '\0' ?
+			control_fail(e, 0, "%s", end->error[0] != '\0' ?
 			    end->error :
 			    "the daemon refused");
 		return 0;
@@ -273,7 +273,7 @@ control_read_answer(int fd, bool is_patient, struct table **t_out,
 	for (;;) {
 		r = ipc_recv(fd, IPC_ROLE_MASTER, IPC_ROLE_OPERATOR, &m);
 		if (r == 0)
-			return control_say(e, EXIT_OTHER, "the daemon closed "
+			return control_fail(e, EXIT_OTHER, "the daemon closed "
 			    "the connection");
 		if (r == 1) {
 			left = ANSWER_MS / TURN_MS;
@@ -287,11 +287,11 @@ control_read_answer(int fd, bool is_patient, struct table **t_out,
 				continue;
 		}
 		if (errno != EAGAIN)
-			return control_say(e, EXIT_OTHER,
+			return control_fail(e, EXIT_OTHER,
 			    "malformed answer of the daemon: %s",
 			    strerror(errno));
 		if (!waits && left == 0)
-			return control_say(e, EXIT_UNKNOWN,
+			return control_fail(e, EXIT_UNKNOWN,
 			    "the daemon does not answer");
 		if (poll(&pfd, 1, waits ? -1 : TURN_MS) == 0)
 			left--;
@@ -317,18 +317,18 @@ control_ask(const struct control_request *q, struct table **t_out,
 	request.option = q->option;
 	/* The first packet always fits into the buffer. */
 	if (ipc_send(fd, IPC_ctl_request, &request, -1) == -1)
-		status = control_say(e, EXIT_OTHER, "cannot ask the daemon: %s",
-		    strerror(errno));
+		status = control_fail(e, EXIT_OTHER,
+		    "cannot ask the daemon: %s", strerror(errno));
 	else
 		status = control_read_answer(fd, q->is_patient, t_out,
 		    stream_out, e);
 	if (status == EXIT_OK && *t_out == NULL &&
 	    (stream_out == NULL || *stream_out == -1))
-		status = control_say(e, EXIT_OTHER,
+		status = control_fail(e, EXIT_OTHER,
 		    "the daemon's answer is empty");
 	/* Rows come in the order in which workers answer. */
 	if (status == EXIT_OK && *t_out != NULL && table_sort(*t_out) == -1)
-		status = control_say(e, EXIT_OTHER, "%s", strerror(errno));
+		status = control_fail(e, EXIT_OTHER, "%s", strerror(errno));
 	fd_close(&fd);
 	return status;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 void
-missed_say(const struct execsrv *x, struct execsrv_overflow *said)
+missed_report(const struct execsrv *x, struct execsrv_overflow *said)
 {
 	struct execsrv_overflow	 o = execsrv_overflow(x);
 

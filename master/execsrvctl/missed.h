@@ -4,4 +4,4 @@
 #include "common/client/execsrv.h"
 
 /* Report it, unless it is what was reported last, in said. */
-void	 missed_say(const struct execsrv *x, struct execsrv_overflow *said);
+void	 missed_report(const struct execsrv *x, struct execsrv_overflow *said);

@@ -78,7 +78,7 @@ struct run {
 static void	 run_fail(struct run *, const char *, ...) PRINTF(2, 3);
 
 static void
-run_say(const char *text)
+run_warn(const char *text)
 {
 	term_restore();
 	fprintf(stderr, "execsrvctl: %s\n", text);
@@ -95,7 +95,7 @@ run_fail(struct run *r, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (r->phase != FAILED)
-		run_say(text);
+		run_warn(text);
 	r->phase = FAILED;
 	r->status = EXIT_RUN;
 }
@@ -217,7 +217,7 @@ run_on_exited(void *arg, int exit_code, bool sandbox_denied)
 		return;
 	r->status = exit_code;
 	if (exit_code < 0 || exit_code > 255) {
-		run_say("the server does not know how the command ended");
+		run_warn("the server does not know how the command ended");
 		r->status = EXIT_RUN;
 	}
 }
@@ -260,7 +260,7 @@ end_input(struct run *r)
 	else if (execsrv_can(r->x, "execsrvProcessCloseStdin"))
 		execsrv_process_close_stdin(r->p);
 	else
-		run_say("this server cannot tell the command that its "
+		run_warn("this server cannot tell the command that its "
 		    "input ends");
 }
 
@@ -505,7 +505,7 @@ check_sinks(struct run *r)
 		r->is_status_fixed = true;
 		r->status = 128 + SIGPIPE;
 		if (r->sinks[i].error != EPIPE) {
-			run_say(strerror(r->sinks[i].error));
+			run_warn(strerror(r->sinks[i].error));
 			r->status = EXIT_RUN;
 		}
 		execsrv_process_terminate(r->p, 0);
@@ -587,7 +587,7 @@ run_turn(struct run *r)
 	    execsrv_dispatch(r->x) == -1 &&
 	    r->phase < CLOSED)
 		run_fail(r, "%s", execsrv_why(r->x)->text);
-	missed_say(r->x, &r->missed);
+	missed_report(r->x, &r->missed);
 	check_sinks(r);
 	check_hold(r);
 }
@@ -706,7 +706,7 @@ retain(struct run *r)
 	if (execsrv_can(r->x, "execsrvSessionRetain"))
 		got = execsrv_session_retain_wait(r->x, &most, ASK_MS, &e);
 	if (got == NULL)
-		run_say("the server keeps the session for a short time only");
+		run_warn("the server keeps the session for a short time only");
 	free(got);
 }
 
@@ -840,7 +840,7 @@ run_begin(struct run *r)
 
 /* Detached: print the session's id, or how to attach again. */
 static void
-tell_left(struct run *r)
+report_left(struct run *r)
 {
 	const char	*id = execsrv_session(r->x);
 
@@ -867,11 +867,11 @@ run_command(const struct run_options *o)
 	how.ca_file = o->ca_file;
 	how.resume_session = o->session;
 	if ((r.x = execsrv_open(o->url, &how, &e)) == NULL) {
-		run_say(e.text);
+		run_warn(e.text);
 		return EXIT_RUN;
 	}
 	if (execsrv_fd(r.x) == -1) {
-		run_say(strerror(errno));
+		run_warn(strerror(errno));
 		execsrv_close(&r.x);
 		return EXIT_RUN;
 	}
@@ -884,7 +884,7 @@ run_command(const struct run_options *o)
 		while (!is_done(&r))
 			run_turn(&r);
 		if (r.has_left)
-			tell_left(&r);
+			report_left(&r);
 		run_leave(&r);
 	}
 	run_end_session(&r);

@@ -27,7 +27,7 @@
 
 #define CTRL_C		3
 
-static volatile sig_atomic_t	 told_to_end;
+static volatile sig_atomic_t	 end_requested;
 
 /* --- options --- */
 
@@ -273,7 +273,7 @@ static void
 top_on_end(int sig)
 {
 	(void)sig;
-	told_to_end = 1;
+	end_requested = 1;
 }
 
 static void
@@ -364,14 +364,14 @@ wait_for_key(struct view *v, int ms)
 	uint64_t	 now, until = clock_ms() + (uint64_t)ms;
 	char		 key;
 
-	while (!told_to_end && (now = clock_ms()) < until) {
+	while (!end_requested && (now = clock_ms()) < until) {
 		if (poll(&pfd, 1, (int)(until - now)) <= 0)
 			continue;
 		if (read(STDIN_FILENO, &key, 1) != 1)
 			return false;	/* the terminal is gone */
-		return top_take_key(v, key) && !told_to_end;
+		return top_take_key(v, key) && !end_requested;
 	}
-	return !told_to_end;
+	return !end_requested;
 }
 
 static int
@@ -384,7 +384,7 @@ live(const struct top_options *o)
 	watch_ends();
 	term_raw(STDIN_FILENO);
 	fputs(ENTER, stdout);
-	for (i = 0; ok && !told_to_end; i++) {
+	for (i = 0; ok && !end_requested; i++) {
 		if (o->times != 0 && i >= o->times)
 			break;
 		if ((ok = top_refresh(o, &v)) &&

@@ -217,7 +217,7 @@ write_event(struct audit *a, const struct audit_what *what)
  * full disk may have room for the shorter line only, the count goes on.
  */
 static int
-tell_lost(struct audit *a)
+write_lost(struct audit *a)
 {
 	struct audit_what	 what = { .event = AUDIT_events_lost };
 
@@ -240,7 +240,7 @@ audit(struct master *m, const struct audit_what *what)
 {
 	struct audit	*a = m->logs.audit;
 
-	if (a == NULL || (tell_lost(a) == 0 && write_event(a, what) == 0))
+	if (a == NULL || (write_lost(a) == 0 && write_event(a, what) == 0))
 		return;
 	if (a->error == 0) {
 		a->error = errno;

@@ -63,7 +63,7 @@ static void	 remote_tell_all(void *);
 
 /* Report the state by --notify-fd. */
 static void
-tell_starter(struct remote *r)
+report_to_starter(struct remote *r)
 {
 	char	 trouble[REMOTE_TROUBLE] = "", text[2 * REMOTE_TROUBLE];
 
@@ -84,7 +84,7 @@ remote_tell_all(void *arg)
 	struct remote	*r;
 
 	TAILQ_FOREACH(r, &m->uplinks.list, entry)
-		tell_starter(r);
+		report_to_starter(r);
 }
 
 static void
@@ -99,7 +99,7 @@ remote_set_state(struct remote *r, enum remote_state to)
 	    states[to].name);
 	r->state = to;
 	r->since = clock_ms();
-	tell_starter(r);
+	report_to_starter(r);
 }
 
 /*
@@ -119,7 +119,7 @@ register_in(struct remote *r, uint64_t ms)
 }
 
 static void
-remote_tell(const struct remote *r, enum audit_event event, const char *why)
+remote_audit(const struct remote *r, enum audit_event event, const char *why)
 {
 	audit(r->master, &(struct audit_what){ .event = event,
 	    .uplink = AUDIT_N(r->number), .name = r->conf->label,
@@ -213,7 +213,7 @@ remote_give_up(struct remote *r)
 	remote_set_state(r, REMOTE_REFUSED);
 	remote_trouble(r, why, sizeof(why));
 	log_warnx("uplink %u: registration refused (%s)", r->number, why);
-	remote_tell(r, AUDIT_uplink_refused, why);
+	remote_audit(r, AUDIT_uplink_refused, why);
 	if (m->conf.uplink_retry > 0 && !r->has_bad_settings) {
 		register_in(r, m->conf.uplink_retry);
 		return;
@@ -305,7 +305,7 @@ remote_on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 		repeat_end(&r->said);
 		log_info("uplink %u: %s is registered", r->number,
 		    r->conf->label);
-		remote_tell(r, AUDIT_uplink_registered, NULL);
+		remote_audit(r, AUDIT_uplink_registered, NULL);
 		break;
 	case IPC__REGISTRATION__REFUSED:
 		on_refusal(r, in);
@@ -335,7 +335,7 @@ on_status(struct remote *r, const Ipc__UplinkStatus *in)
 	if (r->phase != in->phase || r->refusal != in->status) {
 		r->phase = in->phase;
 		r->refusal = in->status;
-		tell_starter(r);
+		report_to_starter(r);
 	}
 	r->streams = in->streams;
 	r->bytes_in = in->bytes_in;
@@ -426,7 +426,7 @@ restart(struct remote *r)
 		r->window = LIMIT_UPLINK_RETRY;
 	r->restarts++;
 	log_warnx("uplink %u: its process died", r->number);
-	remote_tell(r, AUDIT_uplink_lost, NULL);
+	remote_audit(r, AUDIT_uplink_lost, NULL);
 	register_in(r, r->window);
 	next_window(r);
 }

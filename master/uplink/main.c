@@ -20,7 +20,7 @@
 static void
 uplink_on_no_resolver(void *arg)
 {
-	uplink_tell(arg);
+	uplink_report(arg);
 }
 
 /* Open all files that are needed, then give up the right to. */

@@ -101,13 +101,13 @@ new_local_end(void *arg, const struct local_end_events *events, void *end_arg)
 }
 
 void
-uplink_tell(struct uplink *u)
+uplink_report(struct uplink *u)
 {
 	const struct rendezvous	*r = &u->rendezvous;
 	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
 
 	wsloop_timer_clear(&u->env.loop, &u->telling);
-	u->tell_at = 0;
+	u->report_at = 0;
 	out.phase = r->phase;
 	out.status = r->status;
 	out.no_url = r->has_no_url;
@@ -121,9 +121,9 @@ uplink_tell(struct uplink *u)
 }
 
 static void
-uplink_on_tell_timer(void *arg)
+uplink_on_report_timer(void *arg)
 {
-	uplink_tell(arg);
+	uplink_report(arg);
 }
 
 static void
@@ -133,13 +133,13 @@ on_news(void *arg, uint64_t ms)
 	uint64_t	 at = clock_ms() + ms;
 
 	if (ms == 0) {
-		uplink_tell(u);
+		uplink_report(u);
 		return;
 	}
-	if (u->tell_at != 0 && u->tell_at <= at)
+	if (u->report_at != 0 && u->report_at <= at)
 		return;
-	u->tell_at = at;
-	wsloop_timer_set(&u->env.loop, &u->telling, ms, uplink_on_tell_timer,
+	u->report_at = at;
+	wsloop_timer_set(&u->env.loop, &u->telling, ms, uplink_on_report_timer,
 	    u);
 }
 

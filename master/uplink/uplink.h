@@ -14,7 +14,7 @@ struct uplink {
 	struct rendezvous	 rendezvous;
 	struct uplink_link	*link;
 	struct wsloop_timer	 telling;
-	uint64_t		 tell_at;	/* ms; 0: no report is due */
+	uint64_t		 report_at;	/* ms; 0: no report is due */
 	bool			 is_forward;
 	struct target		 forward;
 };
@@ -31,4 +31,4 @@ void	 uplink_fini(struct uplink *u);
 int	 uplink_serve(struct uplink *u, int sock) MUST_CHECK;
 
 /* Report the status to the master. */
-void	 uplink_tell(struct uplink *u);
+void	 uplink_report(struct uplink *u);

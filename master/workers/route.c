@@ -374,7 +374,7 @@ route_audit(const struct route *r, struct audit_what what)
 }
 
 static void
-route_tell_end(const struct route *r)
+route_audit_end(const struct route *r)
 {
 	struct audit_what	 what = { .event = AUDIT_session_ended };
 
@@ -445,7 +445,7 @@ route_free(struct route **rp)
 	if (r == NULL)
 		return;
 	if (r->opened)
-		route_tell_end(r);
+		route_audit_end(r);
 	if (r->owner != NULL)
 		r->owner->route = NULL;
 	/* Clients that still wait for it get "unknown". */
@@ -652,7 +652,7 @@ route_lose(struct route *r)
 	}
 	STAT_INC(r->master, ended);
 	STAT_INC(r->master, lost);
-	route_tell_end(r);
+	route_audit_end(r);
 	r->opened = r->attached = false;
 	r->lost = true;
 	route_release(r);

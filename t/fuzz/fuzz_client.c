@@ -201,7 +201,7 @@ run(const uint8_t *data, size_t size, uint8_t how)
 	check_said(x);
 	check_reason(execsrv_why(x));
 	MUST((execsrv_why(x)->text[0] != '\0') == (r == -1));
-	MUST(r == 0 || (transport_wants(&x->transport) == 0 &&
+	MUST(r == 0 || (transport_poll_events(&x->transport) == 0 &&
 	    execsrv_wait_ms(x) == 0));
 	trace_add(&t, 'w', execsrv_why(x)->text,
 	    strlen(execsrv_why(x)->text));

@@ -232,7 +232,7 @@ async def bad_bundles(rig):
         await refused(rig, "no valid answer")
     # One that reads well, and fits nobody: the executor refuses.
     rig.registry.admit = other(key, {"x25519_public_key": "A" * 43 + "="})
-    await refused(rig, "the stream cannot go on")
+    await refused(rig, "the stream failed")
     rig.registry.admit = other("url", "http://127.0.0.1")
     await refused(rig, "rendezvous")
     rig.registry.admit = admit

@@ -444,7 +444,7 @@ START_TEST(test_upgrade_pieces)
 	execsrv_on_note(x, on_any_note, &trace);
 	peer_put(all, (size_t)_i);
 	ck_assert_int_eq(peer_turn(), 0);
-	ck_assert_int_eq(transport_wants(&x->transport), POLLIN);
+	ck_assert_int_eq(transport_poll_events(&x->transport), POLLIN);
 	peer_put(all + _i, n - (size_t)_i);
 	ck_assert_int_eq(peer_turn(), 0);
 	ck_assert_int_eq(x->state, EXECSRV_INITIALIZING);
@@ -476,7 +476,7 @@ START_TEST(test_upgrade_endless)
 	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text,
 	    "is longer than 8192 bytes"));
-	ck_assert_int_eq(transport_wants(&x->transport), 0);
+	ck_assert_int_eq(transport_poll_events(&x->transport), 0);
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	peer_stop();
 }
@@ -735,7 +735,7 @@ START_TEST(test_long_message)
 	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
 	ck_assert_uint_eq(ev.len, sizeof(text) +
 	    strlen("{\"id\":1,\"method\":\"m\",\"params\":}"));
-	ck_assert_int_eq(transport_wants(&x->transport), POLLIN);
+	ck_assert_int_eq(transport_poll_events(&x->transport), POLLIN);
 	peer_stop();
 }
 END_TEST
@@ -1255,7 +1255,7 @@ START_TEST(test_hold)
 {
 	start_process();
 	execsrv_hold(x, true);
-	ck_assert_int_eq(transport_wants(&x->transport), 0);
+	ck_assert_int_eq(transport_poll_events(&x->transport), 0);
 	say_output(1, "one");
 	ck_assert_int_eq(execsrv_handle(x, POLLIN), 0);
 	peer_ck_trace("");
@@ -1446,7 +1446,7 @@ START_TEST(test_hold_gone)
 	x->transport.last_sent -= 6000;
 	ck_assert_int_eq(execsrv_handle(x, 0), 0);
 	ck_assert(x->transport.out_broken);
-	ck_assert_int_eq(transport_wants(&x->transport), 0);
+	ck_assert_int_eq(transport_poll_events(&x->transport), 0);
 	ck_assert_int_gt(execsrv_wait_ms(x), 4000);
 	execsrv_hold(x, false);
 	ck_assert_int_eq(peer_turn(), -1);

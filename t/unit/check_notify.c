@@ -194,7 +194,7 @@ START_TEST(test_nobody)
 	closes(&p[0]);
 	ck_assert_str_eq(sent, "");
 	ck_assert_uint_eq(window.sent_cost, 0);
-	ck_assert(!notifier_go_on(&n));
+	ck_assert(!notifier_continue(&n));
 }
 END_TEST
 
@@ -223,11 +223,11 @@ START_TEST(test_replay)
 	closes(&p[0]);
 	ck_assert_str_eq(sent, "");
 	room = 1;
-	ck_assert(notifier_go_on(&n));
+	ck_assert(notifier_continue(&n));
 	ck_assert_str_eq(sent, OUTPUT("one", "2", "Yg=="));
-	ck_assert(!notifier_go_on(&n));
+	ck_assert(!notifier_continue(&n));
 	room = 1000;
-	while (notifier_go_on(&n))
+	while (notifier_continue(&n))
 		continue;
 	ck_assert_str_eq(sent, OUTPUT("one", "2", "Yg==")
 	    EXITED("one", "3", "1") OUTPUT("one", "4", "Yw==")
@@ -241,7 +241,7 @@ START_TEST(test_live_again)
 	notify_replay(&p[0], 0);
 	output(&p[0], "a");
 	if (_i == 0)
-		while (notifier_go_on(&n))
+		while (notifier_continue(&n))
 			continue;
 	else
 		notify_live(&p[0]);
@@ -259,9 +259,9 @@ START_TEST(test_replay_end)
 	output(&p[0], "a");
 	output(&p[1], "b");
 	ends = true;
-	ck_assert(notifier_go_on(&n));
+	ck_assert(notifier_continue(&n));
 	ck_assert_str_eq(sent, OUTPUT("one", "1", "YQ=="));
-	ck_assert(!notifier_go_on(&n));
+	ck_assert(!notifier_continue(&n));
 	ends = false;
 	notifier_set_conn(&n, CONN);
 	output(&p[1], "c");

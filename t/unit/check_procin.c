@@ -89,7 +89,7 @@ drain_pipe(void)
 static int
 remember(const char *id, size_t len)
 {
-	return procin_knows(&in, id, len) ? 1 : procin_remember(&in, id, len);
+	return procin_has_id(&in, id, len) ? 1 : procin_remember(&in, id, len);
 }
 
 START_TEST(test_order)

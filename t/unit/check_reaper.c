@@ -135,7 +135,7 @@ START_TEST(test_own)
 {
 	begin(false);
 	own = child(7);
-	reaper_reap_soon(&r);
+	reaper_schedule(&r);
 	ck_assert_int_eq(event_base_dispatch(base), 0);
 	ck_assert_int_eq(known_pid, own);
 	ck_assert(WIFEXITED(known_status));
@@ -164,7 +164,7 @@ START_TEST(test_signal)
 	ck_assert_int_eq(known_pid, _i == 1 ? -1 : own);
 	if (_i == 1) {
 		r.reap_rest = 0;
-		r.reaps_soon = false;
+		r.is_scheduled = false;
 		reaper_on_signal(&r, getpid());
 		event_base_loop(base, EVLOOP_NONBLOCK);
 	}

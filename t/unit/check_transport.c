@@ -99,9 +99,9 @@ start(bool is_lines)
 	t.is_lines = is_lines;
 	t.clock = fake_clock;
 	now = t.last_sent = t.last_heard = 1000000;
-	ck_assert_int_eq(transport_wants(&t), 0);
+	ck_assert_int_eq(transport_poll_events(&t), 0);
 	transport_set_state(&t, TRANSPORT_CONNECTING);
-	ck_assert_int_eq(transport_wants(&t), POLLOUT);
+	ck_assert_int_eq(transport_poll_events(&t), POLLOUT);
 }
 
 static void
@@ -175,7 +175,7 @@ START_TEST(test_lines)
 	ck_assert_int_eq(transport_send(&t, "{}", 2), -1);
 	ck_assert_int_eq(transport_flush(&t), -1);
 	ck_assert_int_eq(transport_lose(&t, "again"), -1);
-	ck_assert_int_eq(transport_wants(&t), 0);
+	ck_assert_int_eq(transport_poll_events(&t), 0);
 	ck_trace("");
 	stop();
 }
@@ -191,7 +191,7 @@ START_TEST(test_close)
 	memset(much, ' ', sizeof(much));
 	ck_assert_int_eq(transport_send(&t, much, sizeof(much)), 0);
 	ck_assert(transport_has_output(&t));
-	ck_assert_int_eq(transport_wants(&t), POLLIN | POLLOUT);
+	ck_assert_int_eq(transport_poll_events(&t), POLLIN | POLLOUT);
 	say("half a li");
 	transport_close(&t);
 	ck_assert(!transport_has_output(&t));
@@ -260,7 +260,7 @@ START_TEST(test_paused)
 	transport_set_silence(&t, 7000);
 	transport_up(&t);
 	transport_pause(&t, true);
-	ck_assert_int_eq(transport_wants(&t), 0);
+	ck_assert_int_eq(transport_poll_events(&t), 0);
 	say("\x81\x02{}");
 	ck_trace("");
 	ck_assert_int_eq(transport_wait_ms(&t), 5000);

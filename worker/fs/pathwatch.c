@@ -418,7 +418,7 @@ pathwatch_on_event(struct watcher *r, const struct inotify_event *e)
 
 /* on_change may end the connection, and with it all watches. */
 static void
-pathwatch_tell(struct watcher *r)
+pathwatch_notify(struct watcher *r)
 {
 	struct pathwatch	*w;
 	uint64_t	 id;
@@ -448,7 +448,7 @@ pathwatch_on_readable(void *arg)
 		e = (const struct inotify_event *)(void *)at;
 		pathwatch_on_event(r, e);
 	}
-	pathwatch_tell(r);
+	pathwatch_notify(r);
 }
 
 /* --- all of them --- */

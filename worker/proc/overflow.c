@@ -84,7 +84,7 @@ overflow_end(struct overflow *o)
 }
 
 void
-overflow_tell(const struct overflow *o, struct json_out *out)
+overflow_put(const struct overflow *o, struct json_out *out)
 {
 	if (o->held_ms == 0 && o->dropped == 0)
 		return;

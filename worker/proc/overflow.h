@@ -36,4 +36,4 @@ bool	 overflow_make_room(struct overflow *o);
 void	 overflow_end(struct overflow *o);
 
 /* Write members of the initialize result, if there is anything to report. */
-void	 overflow_tell(const struct overflow *o, struct json_out *out);
+void	 overflow_put(const struct overflow *o, struct json_out *out);

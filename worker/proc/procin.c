@@ -284,7 +284,7 @@ shorten(struct short_id *s, const char *id, size_t len)
 }
 
 bool
-procin_knows(const struct procin *in, const char *id, size_t len)
+procin_has_id(const struct procin *in, const char *id, size_t len)
 {
 	struct short_id	 s;
 

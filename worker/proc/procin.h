@@ -70,7 +70,7 @@ void	 procin_end(struct procin *in);
 void	 procin_discard(struct procin *in);
 
 /* Whether a write id is among the last LIMIT_WRITE_IDS accepted. */
-bool	 procin_knows(const struct procin *in, const char *id, size_t len);
+bool	 procin_has_id(const struct procin *in, const char *id, size_t len);
 
 /* Remember the id of an accepted write.  0, or -1 with errno ENOMEM. */
 int	 procin_remember(struct procin *in, const char *id, size_t len)

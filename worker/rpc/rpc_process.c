@@ -107,7 +107,7 @@ rpc_process_write(struct rpc *rpc, struct rpc_req *req, void *params,
 		rpc_status(req, "stdinClosed");
 		return;
 	}
-	if (p->write_id.s != NULL && procin_knows(&pr->procin, p->write_id.s,
+	if (p->write_id.s != NULL && procin_has_id(&pr->procin, p->write_id.s,
 	    p->write_id.len))
 		rpc_status(req, "accepted");
 	else if (write_to(rpc, pr, req, &p->chunk) && p->write_id.s != NULL &&

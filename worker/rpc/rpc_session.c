@@ -19,7 +19,7 @@ answer_initialize(struct rpc *rpc, struct rpc_req *req)
 	json_out_str(&o, session_id(rpc->session));
 	json_out_key(&o, "environmentInfo");
 	rpc_put_environment(rpc, &o);
-	overflow_tell(rpc->overflow, &o);
+	overflow_put(rpc->overflow, &o);
 	rpc_end(req, &o);
 }
 

@@ -86,7 +86,7 @@ link_wait(struct link *l)
 
 /* Connect to the next master, if it listens: a descriptor, or -1. */
 static int
-link_knock(const struct link *l)
+link_connect(const struct link *l)
 {
 	struct sockaddr_un	 un;
 	int			 fd;
@@ -111,7 +111,7 @@ link_on_again(void *arg)
 	int		 fd;
 
 	assert(l->state == LINK_ORPHANED && l->chan == NULL);
-	if ((fd = link_knock(l)) == -1 || (l->chan = chan_new(l->base, fd,
+	if ((fd = link_connect(l)) == -1 || (l->chan = chan_new(l->base, fd,
 	    IPC_ROLE_WORKER, IPC_ROLE_MASTER, link_on_msg, link_on_end,
 	    l)) == NULL) {
 		fd_close(&fd);

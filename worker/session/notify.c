@@ -223,7 +223,7 @@ notify_has_room(const struct notifier *n)
 }
 
 bool
-notifier_go_on(struct notifier *n)
+notifier_continue(struct notifier *n)
 {
 	struct notify	*nt, *next;
 	struct chunk	*c;

@@ -33,7 +33,7 @@ void	 notifier_init(struct notifier *n, bool (*has_room)(const void *),
 void	 notifier_set_conn(struct notifier *n, struct conn *conn);
 
 /* Continue the replays while there is room.  false: nothing to do. */
-bool	 notifier_go_on(struct notifier *n);
+bool	 notifier_continue(struct notifier *n);
 
 /* Notify the client of events of p.  0, or -1 with errno ENOMEM. */
 int	 notify_add(struct notifier *n, struct proc *p) MUST_CHECK;

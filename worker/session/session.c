@@ -340,7 +340,7 @@ session_is_closing(const struct session *s)
 }
 
 bool
-session_is_unborn(const struct session *s)
+session_is_new(const struct session *s)
 {
 	return s->state == SESSION_NEW || s->state == SESSION_HANDING;
 }
@@ -637,7 +637,7 @@ on_turn(void *arg)
  * many short commands would wake the master twice each.
  */
 static void
-tell_load(struct session *s)
+report_load(struct session *s)
 {
 	if (s->procs.running == s->load.told ||
 	    timer_is_set(&s->load.ev))
@@ -766,11 +766,11 @@ static void
 end_turn(struct session *s)
 {
 	session_flush(s);
-	while (notifier_go_on(&s->notifier))
+	while (notifier_continue(&s->notifier))
 		session_flush(s);
 	session_unhold(s);
 	link_flush(s->link);
-	tell_load(s);
+	report_load(s);
 	session_leave(s);
 }
 

@@ -227,7 +227,7 @@ bool	 session_is_resuming(const struct session *s);
 bool	 session_is_closing(const struct session *s);
 
 /* Whether initialize has not been answered. */
-bool	 session_is_unborn(const struct session *s);
+bool	 session_is_new(const struct session *s);
 
 /* The next master has adopted the session: tell it what it does not know. */
 void	 session_adopted(struct session *s);

@@ -89,7 +89,7 @@ session_leave(struct session *s)
 }
 
 static void
-session_tell_end(struct session *s)
+session_report_end(struct session *s)
 {
 	s->end.is_told = true;
 	s->end.is_read = false;
@@ -104,7 +104,7 @@ void
 session_adopted(struct session *s)
 {
 	if (s->end.is_told)
-		session_tell_end(s);
+		session_report_end(s);
 	else
 		session_maybe_release(s);
 }
@@ -121,7 +121,7 @@ session_maybe_release(struct session *s)
 	lifetime_stop(&s->lifetime);
 	s->end.why = "released: owns nothing";
 	log_end(s, &s->end.used);
-	session_tell_end(s);
+	session_report_end(s);
 }
 
 /* --- the end --- */
@@ -156,7 +156,7 @@ session_end_on_killed(void *arg)
 	transcripts_end(s->transcripts);
 	log_end(s, &s->end.used);
 	s->events->on_end(s->arg);
-	session_tell_end(s);
+	session_report_end(s);
 }
 
 const struct session_kill_events	 session_kill_events = {
@@ -165,7 +165,7 @@ const struct session_kill_events	 session_kill_events = {
 
 /* Tell the client that the session ends.  May end the connection. */
 static void
-tell_ending(struct session *s)
+notify_ending(struct session *s)
 {
 	struct json_out	 o;
 	struct buf	 b;
@@ -222,7 +222,7 @@ session_end_with(struct session *s, const char *why, uint64_t grace,
 	if (s->conn != NULL && code == 1000)
 		conn_close(s->conn, code, why);
 	else if (s->conn != NULL)
-		tell_ending(s);
+		notify_ending(s);
 	session_kill_start(&s->kill, s->env.cgroups, grace);
 }
 

@@ -16,7 +16,7 @@
 
 /* Report an error of reach_init(), before there is a loop. */
 static void
-reach_tell(const struct reach *r, int fd)
+reach_report(const struct reach *r, int fd)
 {
 	char	 line[2048];
 	size_t	 n = reach_put_why(r, line, sizeof(line) - 1);
@@ -54,7 +54,7 @@ static int
 reach_serve(struct reach *r, int fd)
 {
 	if (reach_init(r) == -1) {
-		reach_tell(r, fd);
+		reach_report(r, fd);
 		return 1;
 	}
 	if (netconfine_process() == -1)

@@ -147,7 +147,7 @@ reach_init(struct reach *r)
 		return reach_refuse(r, "libwebsockets cannot be initialized");
 	if (dialer_init(&r->dialer, &r->loop, r->resolver,
 	    ca != NULL ? ca : "") == -1)
-		return reach_refuse(r, "%.200s: no certificates of authorities",
+		return reach_refuse(r, "%.200s: no CA certificates",
 		    ca != NULL ? ca : "this system");
 	return 0;
 }
@@ -171,7 +171,7 @@ reach_fini(struct reach *r)
 static uint64_t
 silent(const struct reach *r)
 {
-	uint64_t	 heard = wsock_heard(r->sock);
+	uint64_t	 heard = wsock_last_received(r->sock);
 
 	return clock_ms() - (heard > r->heard ? heard : r->heard);
 }
@@ -205,7 +205,7 @@ on_silence(void *arg)
 {
 	struct reach	*r = arg;
 
-	if (wsock_heard(r->sock) > r->heard)
+	if (wsock_last_received(r->sock) > r->heard)
 		r->is_pinged = false;
 	if (stdio_peer_is_full(&r->stdio_peer)) {
 		r->heard = clock_ms();

@@ -237,7 +237,7 @@ reach_remote_on_handshake(struct reach *r, const struct relay_frame *f)
 	n = noise_take_response(&m->handshake, &m->self, f->payload, f->len,
 	    words, sizeof(words), &m->keys);
 	if (n == -1) {
-		reach_fail(r, false, "whoever answers is not the executor "
+		reach_fail(r, false, "the peer has not the executor's key "
 		    "that the registry names");
 		return;
 	}
@@ -358,7 +358,7 @@ reach_remote_send_frame(struct reach *r)
 	else if (m->state == REMOTE_OPEN)
 		n = put_record(r);
 	if (n == -1)
-		reach_fail(r, false, "the stream cannot go on: %s",
+		reach_fail(r, false, "the stream failed: %s",
 		    strerror(errno));
 	else if (n > 0)
 		wsock_send(r->sock, m->room + LWS_PRE, (size_t)n,

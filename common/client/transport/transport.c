@@ -109,7 +109,7 @@ transport_now(const struct transport *t)
 }
 
 uint64_t
-transport_last_heard(const struct transport *t)
+transport_last_received(const struct transport *t)
 {
 	return t->last_heard;
 }
@@ -398,7 +398,7 @@ transport_pause(struct transport *t, bool is_paused)
 /* --- for loops --- */
 
 short
-transport_wants(const struct transport *t)
+transport_poll_events(const struct transport *t)
 {
 	short	 events = 0;
 
@@ -423,7 +423,7 @@ transport_wants(const struct transport *t)
 short
 transport_poll(const struct transport *t, int ms)
 {
-	struct pollfd	 pfd = { .events = transport_wants(t) };
+	struct pollfd	 pfd = { .events = transport_poll_events(t) };
 
 	pfd.fd = pfd.events == 0 ? -1 : t->fd;
 	return poll(&pfd, 1, ms) == 1 ? pfd.revents : 0;
@@ -535,7 +535,7 @@ transport_has_loop_fd(const struct transport *t)
 void
 transport_watch(struct transport *t, int ms)
 {
-	if (loopfd_watch(&t->loop, t->fd, transport_wants(t)) == -1)
+	if (loopfd_watch(&t->loop, t->fd, transport_poll_events(t)) == -1)
 		transport_fail(t, "the connection cannot be watched by epoll: "
 		    "%s", strerror(errno));
 	else

@@ -36,7 +36,7 @@ struct transport_events {
 	void	(*on_lost)(void *arg, const char *why);
 	/* Another connection would not help. */
 	void	(*on_failed)(void *arg, const char *why);
-	/* transport_wants() or a wait_ms may have changed. */
+	/* transport_poll_events() or a wait_ms may have changed. */
 	void	(*on_change)(void *arg);
 };
 
@@ -77,7 +77,7 @@ void	 transport_fini(struct transport *t);
 uint64_t transport_now(const struct transport *t);
 
 /* When something last came from the server, ms. */
-uint64_t transport_last_heard(const struct transport *t);
+uint64_t transport_last_received(const struct transport *t);
 
 /* --- opening and closing --- */
 
@@ -149,7 +149,7 @@ void	 transport_pause(struct transport *t, bool is_paused);
 /* --- for loops --- */
 
 /* Return what to poll(2) the socket for; 0: nothing. */
-short	 transport_wants(const struct transport *t);
+short	 transport_poll_events(const struct transport *t);
 
 /* poll(2) it for that, up to ms (-1: for ever); return its revents. */
 short	 transport_poll(const struct transport *t, int ms);

@@ -29,7 +29,7 @@ struct server {
 /* --- to the worker --- */
 
 static void
-tell_done(struct server *s, uint64_t id, const char *error, bool refused)
+report_done(struct server *s, uint64_t id, const char *error, bool refused)
 {
 	Ipc__HttpDone	 out = IPC__HTTP_DONE__INIT;
 
@@ -44,7 +44,7 @@ tell_done(struct server *s, uint64_t id, const char *error, bool refused)
 static void
 http_serve_end(struct server *s, struct http_transfer *t, const char *error)
 {
-	tell_done(s, t->id, error, false);
+	report_done(s, t->id, error, false);
 	TAILQ_REMOVE(&s->all, t, entry);
 	s->n--;
 	http_transfer_free(&t);
@@ -148,7 +148,7 @@ http_serve_on_request(struct server *s, const void *body)
 		return -1;
 	s->last_id = in->id;
 	if ((r = http_transfer_new(&t, in->method, in->url)) != HTTP_URL_OK) {
-		tell_done(s, in->id, http_serve_text_of(r),
+		report_done(s, in->id, http_serve_text_of(r),
 		    r != HTTP_URL_MEMORY);
 		return 0;
 	}
