@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/limit.h"
+#include "common/net/netpattern.h"
 #include "master/accept/listen.h"
 #include "master/accept/policy.h"
 #include "master/auth/names.h"
@@ -92,12 +94,60 @@ validate_listeners(const struct conf *c, struct conf_error *e)
 	return listen_check(c, tokens_wanted(c), e);
 }
 
+static int
+validate_domain(const char *keyword, const char *text, size_t *sum,
+    const char *where, struct conf_error *e)
+{
+	char		 pattern[NETHOST_MAX];
+	const char	*why;
+
+	*sum += strlen(text) + 4;
+	why = netpattern_make(text, strlen(text), pattern);
+	if (why == NULL && *sum > LIMIT_NET_DOMAINS)
+		why = "too many of them";
+	if (why == NULL)
+		return 0;
+	conf_fail(e, "%s %.200s: %s", keyword, text, why);
+	return conf_at(e, where);
+}
+
+static int
+validate_domain_row(const struct conf *c, const char *keyword, size_t row,
+    const struct conf_list *list, struct conf_error *e)
+{
+	const struct conf_match	*m;
+	size_t			 i, j, sum = 0;
+
+	for (i = 0; i < list->n; i++)
+		if (validate_domain(keyword, list->item[i], &sum,
+		    conf_where(c, row, i), e) == -1)
+			return -1;
+	for (i = 0; i < c->nmatch; i++) {
+		m = &c->match[i];
+		for (j = 0; j < m->nvalue; j++)
+			if (m->value[j].row == row &&
+			    validate_domain(keyword, m->value[j].text, &sum,
+			    m->where, e) == -1)
+				return -1;
+	}
+	return 0;
+}
+
+static int
+validate_domains(const struct conf *c, struct conf_error *e)
+{
+	return validate_domain_row(c, "AllowDomain", CONF_ROW_allow_domain,
+	    &c->allow_domain, e) == -1 ? -1 :
+	    validate_domain_row(c, "DenyDomain", CONF_ROW_deny_domain,
+	    &c->deny_domain, e);
+}
+
 typedef int	 check_fn(const struct conf *, struct conf_error *);
 
 static check_fn *const	 checks[] = {
 	logto_check, audit_check, validate_outputs, transcript_files_check,
 	ctl_check, remote_check, validate_policy, validate_tokens,
-	validate_listeners
+	validate_listeners, validate_domains
 };
 
 int

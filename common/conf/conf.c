@@ -16,6 +16,7 @@
 #define set_CHOICE_facility	set_choice
 #define set_CHOICE_format	set_choice
 #define set_CHOICE_level	set_choice
+#define set_CHOICE_network	set_choice
 #define set_CHOICE_overflow	set_choice
 #define set_CHOICE_paths	set_choice
 #define set_CHOICE_root		set_choice
@@ -29,6 +30,7 @@
 #define print_CHOICE_facility	print_choice
 #define print_CHOICE_format	print_choice
 #define print_CHOICE_level	print_choice
+#define print_CHOICE_network	print_choice
 #define print_CHOICE_overflow	print_choice
 #define print_CHOICE_paths	print_choice
 #define print_CHOICE_root	print_choice

@@ -312,6 +312,17 @@ plan_settle(struct plan *p, bool has_minimal)
 	return 0;
 }
 
+int
+plan_everything(struct plan *p)
+{
+	memset(p, 0, sizeof(*p));
+	if (plan_add(p, PLAN_WRITE, false, "/") == 0 &&
+	    plan_settle(p, false) == 0)
+		return 0;
+	plan_free(p);
+	return -1;
+}
+
 void
 plan_free(struct plan *p)
 {

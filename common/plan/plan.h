@@ -70,6 +70,9 @@ int	 plan_make(struct plan *p, struct json *j, unsigned tok,
 	    const struct plan_context *ctx, char *why, size_t size) MUST_CHECK;
 void	 plan_free(struct plan *p);
 
+/* Make the plan that restricts nothing.  0, or -1 with errno ENOMEM. */
+int	 plan_everything(struct plan *p) MUST_CHECK;
+
 /* Whether a path is a folder or below it; both are absolute, normalized. */
 bool	 plan_is_within(const char *folder, const char *path);
 

@@ -505,6 +505,11 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->transcript = (uint32_t)c->transcript;
 	out->transcript_max = c->transcript_max;
 	out->busy_poll = c->busy_poll != 0;
+	out->network_managed = c->network == CONF_NETWORK_MANAGED;
+	out->allow_domain = c->allow_domain.item;
+	out->n_allow_domain = c->allow_domain.n;
+	out->deny_domain = c->deny_domain.item;
+	out->n_deny_domain = c->deny_domain.n;
 	out->host_name = c->host_name.item;
 	out->n_host_name = c->host_name.n;
 }

@@ -245,6 +245,50 @@ def of_another_user():
     server.stop()
 
 
+ASK = ("exec 2>/dev/null; ask() { exec 3<>/dev/tcp/127.0.0.1/"
+       "${HTTP_PROXY##*:} || { echo closed; return; }; "
+       "printf 'GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\n"
+       "Connection: close\\r\\n\\r\\n' $1 $1 >&3; head -n 1 <&3; }; ")
+
+
+def bound():
+    """What the administrator does not allow no client can."""
+    folder = TMP + "/bound"
+    os.mkdir(folder, 0o755)
+    tests = "(ask pub.test); (ask other.test); (ask denied.test); " \
+        "(ask 7.7.7.2); exec 3<>/dev/tcp/7.7.7.2/80 || echo no; "
+    ok, no = "HTTP/1.1 200 OK", "HTTP/1.1 403 Forbidden"
+    for options, params, want in (
+            # Without a word of the client, with all files, and with a sandbox.
+            ((), {}, None),
+            (("DefaultNetwork=managed",), {}, [no, no, no, no, "no"]),
+            (("DefaultNetwork=managed", "AllowDomain=*.test",
+              "DenyDomain=denied.*"), {}, [ok, ok, no, no, "no"]),
+            (("DefaultNetwork=managed", "AllowDomain=**.pub.test"),
+             {"sandbox": read_only(folder)}, [ok, no, no, no, "no"]),
+            # The client's rules, and the administrator's around them.
+            (("DefaultNetwork=managed", "AllowDomain=**.pub.test"),
+             managed({"*": "allow"}), [ok, no, no, no, "no"]),
+            (("AllowDomain=**.pub.test",), managed(
+                {"*": "allow"}, folder, allowLocalBinding=True),
+             [ok, no, no, no, "no"]),
+            (("DenyDomain=other.test", "DenyDomain=7.7.7.3"), managed(
+                {"*": "allow"}, folder), [ok, no, no, ok, "no"])):
+        server = Server(*options, prefix=AS_NOBODY, run=False)
+        c = join(server)
+        c.start("p", "/bin/bash", "-c", "test -n \"$HTTP_PROXY\" || "
+                "{ echo none; exit; }; " + ASK + tests, **params)
+        got = output(c, "p")[0].replace("\r", "").split("\n")[:-1]
+        check(got == (want or ["none"]), "%s: %s" % (options, got))
+        c.close()
+        server.stop()
+    for bad in ("AllowDomain=a b", "DenyDomain=**", "AllowDomain=*."):
+        done = subprocess.run([BUILD + "/execsrvd", "-t", "-o", bad],
+                              capture_output=True, text=True, check=False)
+        check(done.returncode != 0 and "domain" in done.stderr,
+              "%s: %s" % (bad, done.stderr))
+
+
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user)
+main(attacks, dead_proxy, of_another_user, bound)

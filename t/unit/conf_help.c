@@ -76,6 +76,8 @@ good(const char *type)
 		return "5";
 	if (strcmp(type, "CHOICE_level") == 0)
 		return "DEBUG";
+	if (strcmp(type, "CHOICE_network") == 0)
+		return "Managed";
 	if (strcmp(type, "CHOICE_overflow") == 0)
 		return "Drop-Oldest";
 	if (strcmp(type, "CHOICE_paths") == 0)

@@ -173,6 +173,28 @@ check_managed(struct rpc *rpc, const struct managed_network_params *p)
 	return NULL;
 }
 
+/* The administrator's rules, which bound those of the client. */
+static const char *
+add_settings(struct netrules *r, const Ipc__Settings *set, bool is_default)
+{
+	const char	*why = NULL, *text;
+	size_t		 i;
+
+	r->is_bound = set->n_allow_domain > 0 || set->network_managed;
+	for (i = 0; i < set->n_allow_domain && why == NULL; i++) {
+		text = set->allow_domain[i];
+		why = add_pattern(r, NETRULES_BOUND, text, strlen(text));
+		if (why == NULL && is_default)
+			why = add_pattern(r, NETRULES_ALLOW, text,
+			    strlen(text));
+	}
+	for (i = 0; i < set->n_deny_domain && why == NULL; i++) {
+		text = set->deny_domain[i];
+		why = add_pattern(r, NETRULES_FORBID, text, strlen(text));
+	}
+	return why;
+}
+
 static void
 net_free(struct net *n)
 {
@@ -185,28 +207,32 @@ const char *
 net_make(struct rpc *rpc, const struct process_start_params *p,
     bool sandboxed, struct net **out)
 {
-	struct net	*n;
-	const char	*why;
+	const Ipc__Settings	*set = &rpc->env->set;
+	struct net		*n;
+	const char		*why;
+	bool			 is_default;
 
 	*out = NULL;
 	if (p->managed.given && (why = check_managed(rpc, &p->managed)) !=
 	    NULL)
 		return why;
-	if (!p->proxy.given && !(p->is_enforced && sandboxed))
+	is_default = !p->proxy.given && set->network_managed;
+	if (!p->proxy.given && !(p->is_enforced && sandboxed) && !is_default)
 		return NULL;
 	if ((n = calloc(1, sizeof(*n))) == NULL)
 		return "out of memory";
 	n->rpc = rpc;
-	n->is_enforced = p->is_enforced && sandboxed;
-	n->is_bridge = !p->proxy.given;
+	n->is_enforced = (p->is_enforced && sandboxed) || set->network_managed;
+	n->is_bridge = !p->proxy.given && !is_default;
+	n->has_socks = n->wish.uses_upstream = is_default;
 	n->wish.checks_peer = !n->is_enforced;
-	why = NULL;
-	if ((n->id = malloc(p->process_id.len + 1)) == NULL)
+	why = add_settings(&n->wish.rules, set, is_default);
+	if ((n->id = malloc(p->process_id.len + 1)) == NULL) {
 		why = "out of memory";
-	else {
+	} else {
 		memcpy(n->id, p->process_id.s, p->process_id.len);
 		n->id_len = p->process_id.len;
-		if (p->proxy.given)
+		if (why == NULL && p->proxy.given)
 			why = net_read_settings(n, &p->proxy);
 	}
 	if (why == NULL)
@@ -625,8 +651,9 @@ net_open(struct net *n, char ***envp, struct spawn *sp,
 	int			 user = -1;
 
 	*out = NULL;
-	if (n->is_bridge && (want = proxy_env_find(*envp, bridged,
-	    NETNS_LISTENERS)) == 0) {
+	/* Another proxy would not know the administrator's rules. */
+	if (n->is_bridge && (n->wish.rules.is_bound || (want =
+	    proxy_env_find(*envp, bridged, NETNS_LISTENERS)) == 0)) {
 		sp->refused = true;
 		return 0;
 	}

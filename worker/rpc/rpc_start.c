@@ -451,10 +451,16 @@ choose_sandbox(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
 	struct plan	 plan;
 	int		 rv = 0;
 
-	if (rpc_sandbox_plan(rpc, req, sandbox, st->cwd,
-	    envp_get(st->envp, "TMPDIR"), &plan) == -1)
+	st->sandboxed = rpc_sandbox_applies(rpc, sandbox);
+	if (st->sandboxed) {
+		if (rpc_sandbox_plan(rpc, req, sandbox, st->cwd,
+		    envp_get(st->envp, "TMPDIR"), &plan) == -1)
+			return -1;
+	} else if (plan_everything(&plan) == -1) {
+		/* Nothing but a managed network confines it. */
+		rpc_error(req, ERR_FAILED, "out of memory");
 		return -1;
-	st->sandboxed = true;
+	}
 	/* The way out is in a namespace of each command's own. */
 	if (net_is_enforced(st->net))
 		plan.net_off = false;
@@ -640,7 +646,7 @@ rpc_process_start(struct rpc *rpc, struct rpc_req *req, void *params,
 		err = ERR_FAILED;
 		why = "managed networks need execsrv-proxy";
 	}
-	if (why == NULL && (!sandboxed ||
+	if (why == NULL && ((!sandboxed && !net_is_enforced(st->net)) ||
 	    choose_sandbox(rpc, req, p->sandbox, st) == 0)) {
 		start_when_ready(rpc, req, st);
 		return;
