@@ -5,8 +5,8 @@ import struct
 import threading
 import time
 
-from client import (Server, check, in_time, main, skip, wait_for, worker_of,
-                    LIMIT, SCALE)
+from client import (RpcError, Server, check, in_time, main, skip, wait_for,
+                    worker_of, LIMIT, SCALE)
 from fscommon import (apart, folder, light, mount, paths, uri,
                       workers_children)
 
@@ -146,6 +146,33 @@ def unkillable():
     stalled("unkillable", False)
 
 
+def looked_up():
+    """What is in no cache is looked for first: nothing is started that would
+    wait."""
+    top = folder("looked_up")
+    fuse = Fuse(top + "/mount")
+    fuse.deafen()
+    server = Server()
+    c = light(server.url)
+    worker = worker_of(server, c)
+    numbers = []
+    for process, argv, cwd in (("folder", "/bin/true", top + "/mount/f"),
+                               ("program", top + "/mount/p", "/tmp")):
+        numbers.append(c.start(process, argv, wait=False, cwd=uri(cwd)))
+        quick(c, process)
+        check(c.call("process/terminate", {"processId": process})["running"],
+              "it is not known")
+    check(not c.answers, "they were started")
+    os.close(fuse.fd)
+    for number in numbers:
+        try:
+            check(False, "it was started: %s" % c.answer(number))
+        except RpcError as e:
+            check("terminated before it was started" in e.text, e.text)
+    wait_for(lambda: not workers_children(worker), LIMIT, "none is left")
+    server.stop()
+
+
 def alone(test):
     def run():
         if os.getuid() != 0:
@@ -155,4 +182,4 @@ def alone(test):
     return run
 
 
-main(alone(killable), alone(unkillable))
+main(alone(killable), alone(unkillable), alone(looked_up))
