@@ -124,7 +124,7 @@ def its_worker_died():
     kill(server)
     os.kill(worker, signal.SIGKILL)
     server = Next(server)
-    wait_for(lambda: not with_word(word), 2, "its commands are gone")
+    wait_for(lambda: not with_word(word), LIMIT, "its commands are gone")
     with Client(server.url) as again:
         try:
             again.initialize(c.session)

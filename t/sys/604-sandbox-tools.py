@@ -122,7 +122,7 @@ def terminal(client, run, place, policy, kind):
     client.start("tty", "sh", "-i", cwd=place.ws, sandbox=policy, tty=True,
                  pipeStdin=False, env=env)
 
-    def said(word, limit=20):
+    def said(word, limit=lib.LIMIT):
         def ready():
             client.pump()
             return word in b"".join(

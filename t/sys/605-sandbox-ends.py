@@ -46,7 +46,7 @@ def start_hidden(client, name, policy, place):
     return word
 
 
-def gone(word, what, limit=20):
+def gone(word, what, limit=lib.LIMIT):
     left = lib.wait_until(lambda: not lib.marked(word), limit)
     lib.check(left, "%s: left: %s" % (what, lib.describe(lib.marked(word))))
 
