@@ -354,7 +354,7 @@ give_log(struct child *c)
 
 	if (c->master->logs.file != NULL)
 		chan_send(c->chan, IPC_log_pipe, &out,
-		    logto_stderr(c->master));
+		    logto_stderr(&c->master->logs));
 }
 
 /*

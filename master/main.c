@@ -290,7 +290,7 @@ log_start(const struct master *m, const struct cmdline *s)
 	for (i = 0; i < m->conf.nuplink; i++)
 		log_info("uplink %zu: %s, environment %s", i + 1,
 		    m->conf.uplink[i].label, m->conf.uplink[i].environment);
-	/* Programs that start us read addresses, which report_ready() prints. */
+	/* Programs that start us read addresses from report_ready(). */
 	if (m->start.is_stdio || m->payload.argv != NULL)
 		return;
 	TAILQ_FOREACH(l, &m->listen.list, entry)
@@ -486,7 +486,7 @@ main(int argc, char **argv)
 		cmdline_fini(&o.cmdline);
 		return 1;
 	}
-	logto_switch(&m);
+	logto_switch(&m.logs);
 	log_start(&m, &o.cmdline);
 	report_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");

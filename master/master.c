@@ -215,7 +215,8 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->uplinks.list);
 	child_init_all(m);
 	route_init_all(m);
-	if (logto_init(m) == -1 || audit_init(m) == -1)
+	if (logto_init(&m->logs, &m->conf, m->start.is_daemon) == -1 ||
+	    audit_init(m) == -1)
 		return -1;
 	if (raise_nofile(m) == -1)
 		log_warn("RLIMIT_NOFILE");
@@ -357,8 +358,9 @@ master_is_ours(void *arg, pid_t pid)
 {
 	struct master	*m = arg;
 
-	return userdb_has(m->userdb, pid) || pool_has(m->pool, pid) || pid == m->payload.pid ||
-	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
+	return userdb_has(m->userdb, pid) || pool_has(m->pool, pid) ||
+	    pid == m->payload.pid || remote_has(m, pid) ||
+	    child_by_pid(m, pid) != NULL;
 }
 
 static pid_t

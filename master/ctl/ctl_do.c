@@ -18,7 +18,6 @@
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
 #define LIST(name)	{ name, IPC__CELL_KIND__LIST }
-#define END		{ NULL, IPC__CELL_KIND__TEXT }
 
 /* --- on sessions --- */
 

@@ -82,6 +82,11 @@ struct ctl_column {
 	const char	*name;
 	Ipc__CellKind	 kind;
 };
+#define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
+#define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
+#define LIST(name)	{ name, IPC__CELL_KIND__LIST }
+#define FLAG(name)	{ name, IPC__CELL_KIND__FLAG }
+#define END		{ NULL, IPC__CELL_KIND__TEXT }
 
 void	 ctl_put_head(struct ctl_client *c, const struct ctl_column *columns);
 void	 ctl_put_row(struct ctl_client *c, struct ctl_row *r);

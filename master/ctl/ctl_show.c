@@ -23,7 +23,6 @@
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
 #define LIST(name)	{ name, IPC__CELL_KIND__LIST }
 #define FLAG(name)	{ name, IPC__CELL_KIND__FLAG }
-#define END		{ NULL, IPC__CELL_KIND__TEXT }
 
 /*
  * Write a uid.  execsrvctl looks up the name: the name service may block, and

@@ -1,6 +1,6 @@
 /*
- * Why a server ends a session, for people: otherwise an exit status of 143 looks
- * as if the command were killed.
+ * Why a server ends a session, for people: otherwise an exit status of 143
+ * looks as if the command were killed.
  */
 #pragma once
 

@@ -22,13 +22,13 @@ logto_check(const struct conf *c, struct conf_error *e)
 }
 
 static const char *
-target(const struct master *m)
+target(const struct conf *c, bool is_daemon)
 {
-	const char	*to = m->conf.log_to;
+	const char	*to = c->log_to;
 
 	if (to[0] == '/')
 		return "file";
-	if (strcmp(to, "syslog") == 0 || (to[0] == '\0' && m->start.is_daemon))
+	if (strcmp(to, "syslog") == 0 || (to[0] == '\0' && is_daemon))
 		return "syslog";
 	return log_stderr_how();
 }
@@ -40,37 +40,36 @@ logto_reopen(void *arg)
 }
 
 int
-logto_init(struct master *m)
+logto_init(struct world_logs *l, const struct conf *c, bool is_daemon)
 {
-	const char	*to = target(m);
+	const char	*to = target(c, is_daemon);
 
-	assert(m->logs.file == NULL);
+	assert(l->file == NULL);
 	/* The lower three bits of a syslog number are the priority. */
-	snprintf(m->logs.how, sizeof(m->logs.how), "%s%s,%d", to,
-	    m->conf.log_format == CONF_FORMAT_JSON ? ",json" : "",
-	    m->conf.facility << 3);
+	snprintf(l->how, sizeof(l->how), "%s%s,%d", to,
+	    c->log_format == CONF_FORMAT_JSON ? ",json" : "",
+	    c->facility << 3);
 	if (strcmp(to, "stderr") == 0 || strcmp(to, "journal") == 0)
-		log_set_how(m->logs.how);
+		log_set_how(l->how);
 	if (strcmp(to, "file") != 0)
 		return 0;
-	if ((m->logs.file = logfile_new(m->conf.log_to)) == NULL)
+	if ((l->file = logfile_new(c->log_to)) == NULL)
 		return -1;
-	log_set_reopen(logto_reopen, m->logs.file);
+	log_set_reopen(logto_reopen, l->file);
 	return 0;
 }
 
 void
-logto_switch(struct master *m)
+logto_switch(const struct world_logs *l)
 {
-	assert(m->logs.how[0] != '\0');
-	log_set_how(m->logs.how);
-	if (m->logs.file != NULL)
-		logfile_use(m->logs.file);
+	assert(l->how[0] != '\0');
+	log_set_how(l->how);
+	if (l->file != NULL)
+		logfile_use(l->file);
 }
 
 int
-logto_stderr(const struct master *m)
+logto_stderr(const struct world_logs *l)
 {
-	return m->logs.file == NULL ? STDERR_FILENO :
-	    logfile_pipe(m->logs.file);
+	return l->file == NULL ? STDERR_FILENO : logfile_pipe(l->file);
 }

@@ -7,13 +7,14 @@
 int	 logto_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
 
 /*
- * Set log_how from checked settings, before any process is started.  0, or -1
- * after a line in the log.
+ * Set l->how from checked settings, before any process is started; is_daemon:
+ * there is no terminal.  0, or -1 after a line in the log.
  */
-int	 logto_init(struct master *m) MUST_CHECK;
+int	 logto_init(struct world_logs *l, const struct conf *c,
+	    bool is_daemon) MUST_CHECK;
 
 /* End logging to standard error, as it is until the server is up. */
-void	 logto_switch(struct master *m);
+void	 logto_switch(const struct world_logs *l);
 
 /* Standard error of a child process; called between fork and exec. */
-int	 logto_stderr(const struct master *m);
+int	 logto_stderr(const struct world_logs *l);

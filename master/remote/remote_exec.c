@@ -62,7 +62,8 @@ remote_exec_run(const struct master *m, int sock)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (dup2(sock, STDIN_FILENO) == -1 ||
-	    dup2(logto_stderr(m), STDERR_FILENO) == -1 || chdir("/") == -1)
+	    dup2(logto_stderr(&m->logs), STDERR_FILENO) == -1 ||
+	    chdir("/") == -1)
 		_exit(126);
 	/* Let it lock its memory, so that keys are not swapped. */
 	if (m->start.is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)

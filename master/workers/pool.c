@@ -96,7 +96,7 @@ exec_template(struct pool *p, int sock, int said)
 	setenv("LD_BIND_NOW", "1", 1);
 	if ((env = envlist_worker()) != NULL &&
 	    dup2(sock, STDIN_FILENO) != -1 &&
-	    dup2(logto_stderr(m), STDERR_FILENO) != -1)
+	    dup2(logto_stderr(&m->logs), STDERR_FILENO) != -1)
 		execle(m->start.worker, "execsrv-worker", nofile,
 		    m->logs.how, cgroups_path(m->cgroups),
 		    title_room, (char *)NULL, env);

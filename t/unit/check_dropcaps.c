@@ -52,7 +52,7 @@ START_TEST(test_nothing_is_left)
 	if (geteuid() == 0)
 		ck_assert_uint_eq((unsigned)prctl(PR_GET_SECUREBITS) & bits,
 		    bits);
-	/* Without the right to say that, there is nothing to regain: no error. */
+	/* Without the right to say that nothing can be regained: no error. */
 	errno = EXDEV;
 	ck_assert_int_eq(dropcaps(), 0);
 	ck_assert_int_eq(errno, EXDEV);

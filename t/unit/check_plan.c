@@ -1,6 +1,8 @@
 /*
  * common/plan*.c: each shape of a sandbox object, as the reference takes or
  * refuses it, and what the rules say.
+ *
+ * lint-ok: long, as one set of helpers serves every case.
  */
 #include <check.h>
 #include <limits.h>

@@ -231,9 +231,9 @@ cgroups_path(const struct cgroups *g)
 }
 
 int
-logto_stderr(const struct master *master)
+logto_stderr(const struct world_logs *l)
 {
-	(void)master;
+	(void)l;
 	return STDERR_FILENO;
 }
 

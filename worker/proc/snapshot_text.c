@@ -324,7 +324,8 @@ snapshot_policy_init(struct snapshot_policy *copy,
 	p->set.v = calloc(policy->set.n + 1, sizeof(*p->set.v));
 	if (p->exclude.v == NULL || p->include_only.v == NULL ||
 	    p->set.v == NULL ||
-	    (copy->block = malloc(put_all_policy(NULL, p, policy) + 1)) == NULL) {
+	    (copy->block = malloc(put_all_policy(NULL, p, policy) + 1)) ==
+	    NULL) {
 		snapshot_policy_fini(copy);
 		errno = ENOMEM;
 		return -1;

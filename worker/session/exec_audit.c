@@ -101,7 +101,8 @@ exec_audit_end(struct link *link, const Ipc__Settings *set, pid_t pid,
 	else
 		out.exit_code = (uint32_t)WEXITSTATUS(status);
 	out.ms = ms;
-	out.cpu_ms = exec_audit_ms(&ru->ru_utime) + exec_audit_ms(&ru->ru_stime);
+	out.cpu_ms = exec_audit_ms(&ru->ru_utime) +
+	    exec_audit_ms(&ru->ru_stime);
 	out.peak_kib = (uint64_t)ru->ru_maxrss;
 	link_command_ended(link, &out);
 }

@@ -1,6 +1,6 @@
 /*
- * How long a session may be (MaxSessionTime), and how long nothing may happen in
- * it (IdleTimeout): no message of its client, no input and no output.
+ * How long a session may last (MaxSessionTime), and how long it may be idle
+ * (IdleTimeout): no message of its client, no input and no output.
  */
 #pragma once
 
