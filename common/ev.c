@@ -5,6 +5,30 @@
 #include "common/clock.h"
 #include "common/log.h"
 
+/* Priorities of libevent. */
+enum { EV_URGENT, EV_NORMAL, EV_PRIORITIES };
+
+struct event_base *
+ev_base_new(void)
+{
+	struct event_config	*c;
+	struct event_base	*base = NULL;
+
+	if ((c = event_config_new()) == NULL)
+		return NULL;
+	/* The default priority is EV_PRIORITIES / 2. */
+	_Static_assert(EV_PRIORITIES / 2 == EV_NORMAL, "priorities");
+	if (event_config_set_max_dispatch_interval(c, NULL, EV_AT_ONCE,
+	    EV_NORMAL) == 0 &&
+	    (base = event_base_new_with_config(c)) != NULL &&
+	    event_base_priority_init(base, EV_PRIORITIES) == -1) {
+		event_base_free(base);
+		base = NULL;
+	}
+	event_config_free(c);
+	return base;
+}
+
 static void
 timer_on_timeout(int fd, short what, void *arg)
 {
@@ -105,4 +129,17 @@ io_fire(struct io *io)
 	assert(io->fn != NULL && event_initialized(&io->ev));
 	event_active(&io->ev, event_get_events(&io->ev) &
 	    (EV_READ | EV_WRITE), 0);
+}
+
+/* Fails only for an event that is due. */
+void
+timer_urgent(struct timer *t)
+{
+	(void)event_priority_set(&t->ev, EV_URGENT);
+}
+
+void
+io_urgent(struct io *io)
+{
+	(void)event_priority_set(&io->ev, EV_URGENT);
 }

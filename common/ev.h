@@ -26,6 +26,13 @@ struct io {
 	void		*arg;
 };
 
+/*
+ * A loop where urgent events do not wait for all others that are due, but for
+ * EV_AT_ONCE of them.  NULL: out of memory.
+ */
+#define EV_AT_ONCE	64
+struct event_base	*ev_base_new(void);
+
 /* Prepare a one-shot timer; it does not run yet. */
 void	 timer_init(struct timer *, struct event_base *, ev_fn *fn, void *arg);
 /*
@@ -44,6 +51,10 @@ bool	 timer_is_set(const struct timer *);
 /* Call fn whenever fd is ready for what (EV_READ, EV_WRITE, EV_PERSIST). */
 void	 io_init(struct io *, struct event_base *, int fd, short what,
 	    ev_fn *fn, void *arg);
+
+/* Before it is started: make it urgent, see ev_base_new(). */
+void	 timer_urgent(struct timer *);
+void	 io_urgent(struct io *);
 
 /* 0, or -1 with errno: EPERM for a descriptor that epoll(7) does not take. */
 int	 io_start(struct io *);

@@ -112,7 +112,7 @@ init_events(struct master *m)
 	static const int	 signals[] = { SIGCHLD, SIGTERM, SIGINT,
 				    SIGQUIT, SIGHUP, SIGUSR1, 0 };
 
-	if ((m->base = event_base_new()) == NULL || (m->signals =
+	if ((m->base = ev_base_new()) == NULL || (m->signals =
 	    sigfd_new(m->base, signals, master_on_signal, m)) == NULL)
 		return -1;
 	reaper_init(&m->reaper, m->base, &m->reserve,

@@ -112,6 +112,14 @@ chan_hold(struct chan *c, bool holds)
 }
 
 void
+chan_urgent(struct chan *c)
+{
+	io_urgent(&c->read_ev);
+	io_urgent(&c->write_ev);
+	timer_urgent(&c->end_ev);
+}
+
+void
 chan_set_limit(struct chan *c, size_t max)
 {
 	assert(max > 0);

@@ -38,6 +38,9 @@ void		 chan_send(struct chan *c, enum ipc_kind kind,
 /* Queue all messages, until called with false. */
 void		 chan_hold(struct chan *c, bool holds);
 
+/* Its messages do not wait for all others (common/ev.h). */
+void		 chan_urgent(struct chan *c);
+
 /* Set how many bytes may be queued, 1 MiB by default. */
 void		 chan_set_limit(struct chan *c, size_t max);
 

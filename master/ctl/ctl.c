@@ -159,6 +159,7 @@ start_accepting(struct ctl *c)
 	timer_init(&c->pause_ev, base, ctl_on_pause, c);
 	io_init(&c->accept_ev, base, c->fd, EV_READ | EV_PERSIST, ctl_on_accept,
 	    c);
+	io_urgent(&c->accept_ev);
 	return io_start(&c->accept_ev);
 }
 
@@ -453,6 +454,8 @@ accept_one(struct ctl *c, int lfd)
 		client_free(cl);
 		return;
 	}
+	/* Operators are answered also while thousands of clients leave. */
+	chan_urgent(cl->chan);
 	chan_set_limit(cl->chan, TABLE_MAX);
 	timer_set(&cl->late_ev, IDLE_MS);
 }

@@ -152,6 +152,63 @@ START_TEST(test_freed_in_its_callback)
 }
 END_TEST
 
+/* --- what is urgent --- */
+
+#define MANY	(10 * EV_AT_ONCE)
+
+static struct event_base	*shared;
+static int			 door[2];
+static unsigned			 nnormal, nbefore;
+
+static void
+on_normal(void *arg)
+{
+	(void)arg;
+	/* The first one makes the urgent one ready. */
+	if (nnormal++ == 0)
+		ck_assert_int_eq(write(door[1], "x", 1), 1);
+}
+
+static void
+on_urgent(void *arg)
+{
+	char	 byte;
+
+	(void)arg;
+	ck_assert_int_eq(read(door[0], &byte, 1), 1);
+	nbefore = nnormal;
+}
+
+START_TEST(test_urgent)
+{
+	static struct timer	 normal[MANY];
+	struct io		 io;
+	unsigned		 i;
+
+	nnormal = nbefore = 0;
+	ck_assert_ptr_nonnull(shared = ev_base_new());
+	ck_assert_int_eq(pipe(door), 0);
+	io_init(&io, shared, door[0], EV_READ | EV_PERSIST, on_urgent, NULL);
+	if (_i == 1)
+		io_urgent(&io);
+	ck_assert_int_eq(io_start(&io), 0);
+	for (i = 0; i < MANY; i++) {
+		timer_init(&normal[i], shared, on_normal, NULL);
+		timer_fire(&normal[i]);
+	}
+	while (nnormal < MANY || nbefore == 0)
+		ck_assert_int_eq(event_base_loop(shared, EVLOOP_ONCE), 0);
+	if (_i == 1)
+		ck_assert_uint_le(nbefore, EV_AT_ONCE);
+	else
+		ck_assert_uint_eq(nbefore, MANY);
+	io_stop(&io);
+	close(door[0]);
+	close(door[1]);
+	event_base_free(shared);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -164,6 +221,7 @@ main(void)
 	tcase_add_test(t, test_timer);
 	tcase_add_test(t, test_timer_stopped);
 	tcase_add_test(t, test_io);
+	tcase_add_loop_test(t, test_urgent, 0, 2);
 	tcase_add_test(t, test_freed_in_its_callback);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
