@@ -150,11 +150,27 @@ open_listeners(struct master *m)
 	return -1;
 }
 
+static char *
+master_unready(const struct master *m, char *why, size_t size)
+{
+	why[0] = '\0';
+	if (m->stopping)
+		snprintf(why, size, "the server is stopping");
+	else if (m->drain.is_on)
+		snprintf(why, size, "the server is draining");
+	else if (pool_is_broken(m->pool))
+		snprintf(why, size, "workers cannot be started");
+	else
+		remote_unready(m, why, size);
+	return why;
+}
+
 static bool
 master_is_ready(const struct master *m)
 {
-	return remote_is_ready(m) && !m->drain.is_on && !m->stopping &&
-	    !pool_is_broken(m->pool);
+	char	 why[READY_WHY_MAX];
+
+	return master_unready(m, why, sizeof(why))[0] == '\0';
 }
 
 static void
@@ -195,7 +211,8 @@ static const struct master_events	 events = {
 	.kill_range = master_kill_range,
 	.on_adopted = master_on_adopted,
 	.reopen_logs = master_reopen_logs,
-	.is_ready = master_is_ready
+	.is_ready = master_is_ready,
+	.unready = master_unready
 };
 
 int
@@ -204,7 +221,7 @@ master_init(struct master *m, const struct cred *env)
 	m->events = &events;
 	m->child_events = &child_msg_events;
 	m->start.at = clock_ms();
-	m->start.time = time(NULL);
+	m->start.time = m->start.loaded = time(NULL);
 	m->start.is_root = geteuid() == 0;
 	idmap_read(&m->start.idmap);
 	m->start.has_terminal = has_terminal();

@@ -1,6 +1,7 @@
 #include "master/reload.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "common/limit.h"
 #include "common/log.h"
@@ -121,6 +122,9 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	sdnotify_reloading(m->sdnotify);
 	r = take_over(m, out, e);
 	names_end();
+	m->start.is_reload_refused = r == -1;
+	if (r == 0)
+		m->start.loaded = time(NULL);
 	what.result = r == 0 ? "done" : "failed";
 	what.why = r == 0 ? NULL : e->text;
 	audit(m, &what);

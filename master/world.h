@@ -69,6 +69,8 @@ enum gauge {
 };
 
 /* Calls to the master from its modules. */
+#define READY_WHY_MAX	128	/* bytes of why /readyz says no */
+
 struct master_events {
 	/* master_stop(). */
 	void	(*stop)(struct master *m, const char *why);
@@ -94,8 +96,9 @@ struct master_events {
 	/* Reopen log files, after a rotation. */
 	void	(*reopen_logs)(struct master *m);
 
-	/* Whether /readyz says yes. */
+	/* Whether /readyz says yes; why it does not, or "". */
 	bool	(*is_ready)(const struct master *m);
+	char	*(*unready)(const struct master *m, char *why, size_t size);
 };
 
 /* How the server was started; set by main() and master_init(). */
@@ -112,6 +115,8 @@ struct world_start {
 	struct idmap	 idmap;
 	uint64_t	 at;		/* clock_ms() */
 	time_t		 time;		/* the same, for people */
+	time_t		 loaded;	/* the configuration in force */
+	bool		 is_reload_refused;	/* the last one */
 };
 
 /* Listeners: master/accept/listen.h. */

@@ -117,7 +117,7 @@ upgrade_connection(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 		.ms = a->settings->handshake_ms,
 		.refuse = (int)a->refuse,
 		.why = a->why,
-		.is_ready = !a->unready,
+		.unready = a->unready,
 		.hosts = a->settings->host_name,
 		.nhosts = a->settings->n_host_name,
 		.asking = a->asking,

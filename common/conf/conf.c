@@ -19,6 +19,7 @@
 #define set_CHOICE_network	set_choice
 #define set_CHOICE_overflow	set_choice
 #define set_CHOICE_paths	set_choice
+#define set_CHOICE_ready	set_choice
 #define set_CHOICE_root		set_choice
 #define set_CHOICE_sandbox	set_choice
 #define set_CHOICE_stdin	set_choice
@@ -33,6 +34,7 @@
 #define print_CHOICE_network	print_choice
 #define print_CHOICE_overflow	print_choice
 #define print_CHOICE_paths	print_choice
+#define print_CHOICE_ready	print_choice
 #define print_CHOICE_root	print_choice
 #define print_CHOICE_sandbox	print_choice
 #define print_CHOICE_stdin	print_choice

@@ -318,6 +318,12 @@ httphead_judge_all(struct head *hd, size_t len, struct httphead *h)
 	h->is_head = span_is(hd->method, "HEAD");
 	if (h->status != 0) {
 		h->kind = HTTPHEAD_ERROR;
+		if (h->status == 403) {
+			h->origin = hd->value[FIELD_ORIGIN].at;
+			h->origin_len = hd->value[FIELD_ORIGIN].len;
+			h->host = hd->value[FIELD_HOST].at;
+			h->host_len = hd->value[FIELD_HOST].len;
+		}
 		return;
 	}
 	h->kind = hd->route->kind;

@@ -30,6 +30,10 @@ struct httphead {
 	size_t			 key_len;
 	const char		*auth;		/* Authorization, or NULL */
 	size_t			 auth_len;
+	const char		*origin;	/* that was refused, or NULL */
+	size_t			 origin_len;
+	const char		*host;		/* likewise */
+	size_t			 host_len;
 };
 
 /*

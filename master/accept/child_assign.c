@@ -40,6 +40,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	struct conf		 room;
 	struct policy_settings	 settings;
 	struct cgroups_limits	 limits;
+	char			 unready[READY_WHY_MAX];
 
 	assert(c->chan != NULL && c->client == CHILD_SPARE && c->route == NULL);
 	assert(c->peer.known || c->peer.must_show || out->refuse != 0 ||
@@ -62,7 +63,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->uid = c->peer.uid;
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
-	out->unready = !m->events->is_ready(m);
+	out->unready = m->events->unready(m, unready, sizeof(unready));
 	policy_settings(m, conf, &settings);
 	cgroups_limit(m->cgroups, conf, c->id, &c->cgroups, &limits);
 	settings.s.cgroup_limit = limits.list;

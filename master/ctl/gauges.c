@@ -36,6 +36,8 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_sessions_kept] = sessions[2];
 	gauges[GAUGE_start_time] = (uint64_t)m->start.time;
 	gauges[GAUGE_draining] = m->drain.is_on;
+	gauges[GAUGE_reload_ok] = !m->start.is_reload_refused;
+	gauges[GAUGE_reload_time] = (uint64_t)m->start.loaded;
 	gauges[GAUGE_ready] = m->events->is_ready(m);
 	gauges[GAUGE_held] = membudget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);

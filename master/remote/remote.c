@@ -762,13 +762,28 @@ remote_watch_stdin(struct master *m, bool ends_us)
 }
 
 bool
-remote_is_ready(const struct master *m)
+remote_unready(const struct master *m, char *why, size_t size)
 {
-	const struct remote	*r;
+	const struct remote	*r, *bad = NULL;
+	unsigned		 n = 0, registered = 0;
+	int			 wanted = m->conf.ready_uplinks;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
-		if (r->state != REMOTE_REGISTERED)
-			return false;
+	/* By default clients of our own listeners need no uplink. */
+	if (wanted == CONF_READY_AUTO)
+		wanted = m->conf.listen.n > 0 ? CONF_READY_NONE :
+		    CONF_READY_ALL;
+	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
+		n++;
+		if (r->state == REMOTE_REGISTERED)
+			registered++;
+		else if (bad == NULL)
+			bad = r;
+	}
+	if (bad == NULL || wanted == CONF_READY_NONE ||
+	    (wanted == CONF_READY_ANY && registered > 0))
+		return false;
+	snprintf(why, size, "uplink %u is %s, %u of %u are registered",
+	    bad->number, remote_state_name(bad), registered, n);
 	return true;
 }
 

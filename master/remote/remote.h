@@ -95,7 +95,11 @@ bool	 remote_has(const struct master *m, pid_t pid);
  */
 int	 remote_watch_stdin(struct master *m, bool ends_us) MUST_CHECK;
 
-bool	 remote_is_ready(const struct master *m);
+/*
+ * Whether the server is unready for its uplinks (ReadyUplinks), with the reason
+ * in why.
+ */
+bool	 remote_unready(const struct master *m, char *why, size_t size);
 
 /* "connected", "waiting". */
 const char	*remote_state_name(const struct remote *r);

@@ -393,6 +393,9 @@ route_used(struct route *r, const Ipc__Used *used)
 {
 	if (used == NULL)
 		return;
+	r->master->stats[STAT_processes] += used->processes;
+	r->master->stats[STAT_bytes_in] += used->bytes_in;
+	r->master->stats[STAT_bytes_out] += used->bytes_out;
 	r->used.processes += used->processes;
 	r->used.bytes_in += used->bytes_in;
 	r->used.bytes_out += used->bytes_out;

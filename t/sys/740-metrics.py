@@ -131,7 +131,8 @@ def uplinks():
     with open(TMP + "/token", "w", encoding="ascii") as f:
         f.write("token\n")
     os.chmod(TMP + "/token", 0o600)
-    server = Server("MetricsListen=127.0.0.1:0", "Uplink=box",
+    server = Server("MetricsListen=127.0.0.1:0", "ReadyUplinks=all",
+                    "Uplink=box",
                     "RegistryUrl=http://127.0.0.1:1", "EnvironmentId=box",
                     "CredentialFile=" + TMP + "/token",
                     *(["RemoteUser=" + remote.session_user()]
@@ -147,7 +148,10 @@ def uplinks():
         return seen[shown] == 1
 
     wait_for(told, LIMIT, "the state")
-    check(lib.http(address, "/readyz")[0] == 503, "/readyz")
+    status, _, body = lib.http(address, "/readyz")
+    check(status == 503 and re.fullmatch(
+        rb"Service Unavailable: uplink 1 is \w+, 0 of 1 are registered\n",
+        body), "/readyz: %s" % body)
     check(lib.http(address, "/livez")[0] == 200, "/livez")
     server.stop()
 

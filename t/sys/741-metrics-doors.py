@@ -37,14 +37,23 @@ def served():
                               ("//metrics", 404), ("/Metrics", 404)):
             check(http(url, wrong)[0] == status, wrong)
         check(http(url, "/metrics", "POST")[0] == 405, "POST")
-        check(http(url, "/metrics", host="evil.example")[0] == 403, "Host")
+        status, _, body = http(url, "/metrics", host="evil.example")
+        check(status == 403 and body ==
+              b"Forbidden: Host evil.example is none of HostName\n",
+              "Host: %s" % body)
         check(http(url, "/metrics", host="box.example.org:9")[0] == 200,
               "HostName")
-        check(http(url, "/metrics", more="Origin: http://x\r\n")[0] == 403,
-              "Origin")
+        status, _, body = http(url, "/metrics", more="Origin: http://x\r\n")
+        check(status == 403 and body ==
+              b"Forbidden: web pages are not served (Origin http://x)\n",
+              "Origin: %s" % body)
         with dial("ws:" + url[5:] if url[:5] == "http:" else url) as sock:
             sock.sendall(upgrade_request())
             check(sock.recv(100).startswith(b"HTTP/1.1 404 "), "an upgrade")
+    # Where sessions are the log has it, too.
+    check(http(server.url, "/livez", host="evil.example")[0] == 403, "Host")
+    wait_for(lambda: server.has_logged("refused: Host evil.example is"),
+             LIMIT, "the log")
     # And there are none where sessions are.
     check(http(server.url, "/metrics")[0] == 404, "figures for everybody")
     # Nor is its address what a starter waits for.

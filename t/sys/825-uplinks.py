@@ -29,7 +29,8 @@ async def before_it_is_connected(rig):
         Fault(500, gate=registers,
               fields=["Retry-After: %d" % (6 * SCALE)]), Fault(cut=True)]
     r.faults["upgrade"] = [Fault(500, gate=upgrades), Fault(500)]
-    program = rig.program(listen=["unix:%s/socket" % rig.dir])
+    program = rig.program(listen=["unix:%s/socket" % rig.dir],
+                          options=["ReadyUplinks=any"])
     row = await program.state("registering")
     check(row["attempts"] == 1 and not row["trouble"], "%s" % row)
     check(await is_ready(program) is False, "ready")

@@ -3,6 +3,7 @@
 # word: all of a file at once, what would be right, and by -t what a start would
 # refuse.
 . "${0%/*}/lib.sh"
+need python3
 
 CONF=$DIR/conf
 
@@ -124,7 +125,20 @@ has_line "$DIR/out" "PidFile $DIR/pid: Is a directory" || fail "$(cat "$DIR/out"
 
 # A reload says all of it, too.
 echo "Listen unix:$DIR/a.sock" >"$CONF"
-start_server -f "$CONF" --listen "unix:$DIR/a.sock"
+# loaded: whether the last reload succeeded, as a metric.
+loaded() {
+	python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+print(s.makefile().read())' "$DIR/m.sock" |
+	    sed -n 's/^execsrv_config_last_reload_successful //p'
+}
+start_server -f "$CONF" --listen "unix:$DIR/a.sock" \
+    -o "MetricsListen=unix:$DIR/m.sock"
+same "loaded at the start" "$(loaded)" 1
+expect 0 "$CTL" reload
+same "loaded again" "$(loaded)" 1
 printf 'Nice x\nUmask y\n' >"$CONF"
 expect 1 "$CTL" reload
 sed "s|$DIR|DIR|g" "$DIR/err" >"$DIR/got"
@@ -133,6 +147,7 @@ execsrvctl: DIR/conf:1: Nice: bad value "x": expected a number from 0 to 19
 execsrvctl: DIR/conf:2: Umask: bad value "y": expected an octal number up to 777
 END
 diff -u "$DIR/want" "$DIR/got" || fail "reload"
+same "what was refused" "$(loaded)" 0
 has_line "$SERVER_LOG" 'the old configuration stays: .*:1: Nice' ||
     fail "not in the log"
 has_line "$SERVER_LOG" 'the old configuration stays: .*:2: Umask' ||

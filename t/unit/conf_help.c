@@ -87,6 +87,8 @@ good(const char *type)
 		return "no";
 	if (strcmp(type, "CHOICE_facility") == 0)
 		return "local7";
+	if (strcmp(type, "CHOICE_ready") == 0)
+		return "Any";
 	if (strcmp(type, "CHOICE_format") == 0)
 		return "Json";
 	if (strcmp(type, "CHOICE_token") == 0)

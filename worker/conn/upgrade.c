@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/net/httphead.h"
 #include "worker/conn/iodeadline.h"
 #include "worker/conn/openmetrics.h"
@@ -14,6 +16,8 @@
 
 #define ANSWER_MAX	1024	/* bytes */
 #define METRICS_MAX	(64 * 1024)
+#define UPGRADE_WHY_MAX	200
+_Static_assert(UPGRADE_WHY_MAX >= TOKEN_AUTH_WHY_MAX, "a reason fits");
 
 /*
  * Read a head: MSG_PEEK, then read what belongs to it.  Return its length; 0:
@@ -62,17 +66,53 @@ upgrade_ask(const struct upgrade_rules *r, const struct httphead *h,
 	return status;
 }
 
-/* Apply our own state to a judged head. */
+/* Copy part of a head, made printable. */
 static void
-upgrade_judge(struct httphead *h, int refuse, bool is_ready)
+upgrade_copy(char *to, size_t size, const char *from, size_t len)
 {
-	if (refuse != 0) {
-		h->kind = HTTPHEAD_ERROR;
-		h->status = refuse;
+	size_t	 i;
+
+	for (i = 0; i < len && i < size - 1; i++)
+		to[i] = from[i] > ' ' && from[i] < 0x7f ? from[i] : '?';
+	to[i] = '\0';
+}
+
+/* Say why a web page, or a name that may point here, is refused. */
+static void
+upgrade_explain(const struct httphead *h, char why[UPGRADE_WHY_MAX])
+{
+	char	 name[64];
+
+	if (h->origin != NULL) {
+		upgrade_copy(name, sizeof(name), h->origin, h->origin_len);
+		snprintf(why, UPGRADE_WHY_MAX, "web pages are not served "
+		    "(Origin %s)", name);
+	} else {
+		upgrade_copy(name, sizeof(name), h->host, h->host_len);
+		snprintf(why, UPGRADE_WHY_MAX, "Host %s is none of HostName",
+		    name);
 	}
-	if (h->kind == HTTPHEAD_READY && !is_ready) {
+	log_info("refused: %s", why);
+}
+
+/* Apply our own state to a judged head; why: of an error, or empty. */
+static void
+upgrade_judge(struct httphead *h, const struct upgrade_rules *r,
+    char why[UPGRADE_WHY_MAX])
+{
+	why[0] = '\0';
+	if (h->kind == HTTPHEAD_ERROR && h->status == 403)
+		upgrade_explain(h, why);
+	if (r->refuse != 0) {
+		h->kind = HTTPHEAD_ERROR;
+		h->status = r->refuse;
+		snprintf(why, UPGRADE_WHY_MAX, "%s", r->why != NULL ? r->why :
+		    "");
+	}
+	if (h->kind == HTTPHEAD_READY && r->unready[0] != '\0') {
 		h->kind = HTTPHEAD_ERROR;
 		h->status = 503;
+		snprintf(why, UPGRADE_WHY_MAX, "%s", r->unready);
 	}
 }
 
@@ -116,7 +156,7 @@ answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
 void
 upgrade_metrics(int fd, const struct upgrade_rules *r, const Ipc__Figures *f)
 {
-	char		 head[HTTPHEAD_MAX + 1];
+	char		 head[HTTPHEAD_MAX + 1], why[UPGRADE_WHY_MAX];
 	uint64_t	 deadline = clock_ms() + r->ms;
 	struct httphead	 h;
 	size_t		 len;
@@ -124,21 +164,21 @@ upgrade_metrics(int fd, const struct upgrade_rules *r, const Ipc__Figures *f)
 	if ((len = upgrade_read_head(fd, head, deadline)) == 0)
 		return;
 	httphead_judge_metrics(head, len, r->hosts, r->nhosts, &h);
-	upgrade_judge(&h, r->refuse, r->is_ready);
+	upgrade_judge(&h, r, why);
 	if (h.kind == HTTPHEAD_METRICS) {
 		if (answer_metrics(fd, &h, deadline, f) == 0)
 			return;
 		h.kind = HTTPHEAD_ERROR;
 		h.status = 500;
 	}
-	upgrade_answer(fd, &h, r->why, deadline);
+	upgrade_answer(fd, &h, why, deadline);
 }
 
 enum upgraded
 upgrade(int fd, const struct upgrade_rules *r)
 {
 	char		 head[HTTPHEAD_MAX + 1], text[ANSWER_MAX];
-	char		 why[TOKEN_AUTH_WHY_MAX] = "";
+	char		 why[UPGRADE_WHY_MAX];
 	uint64_t	 deadline = clock_ms() + r->ms;
 	struct httphead	 h;
 	bool		 is_admitted = false;
@@ -148,7 +188,7 @@ upgrade(int fd, const struct upgrade_rules *r)
 	if ((len = upgrade_read_head(fd, head, deadline)) == 0)
 		return UPGRADE_ANSWERED;
 	httphead_judge(head, len, r->hosts, r->nhosts, &h);
-	upgrade_judge(&h, r->refuse, r->is_ready);
+	upgrade_judge(&h, r, why);
 	if (h.kind == HTTPHEAD_UPGRADE && r->asking != IPC__ASKING__NEVER &&
 	    (status = upgrade_ask(r, &h, deadline, &is_admitted, why)) != 0) {
 		h.kind = HTTPHEAD_ERROR;
@@ -160,6 +200,6 @@ upgrade(int fd, const struct upgrade_rules *r)
 			return UPGRADE_ANSWERED;
 		return is_admitted ? UPGRADE_ADMITTED : UPGRADE_UPGRADED;
 	}
-	upgrade_answer(fd, &h, r->refuse != 0 ? r->why : why, deadline);
+	upgrade_answer(fd, &h, why, deadline);
 	return UPGRADE_ANSWERED;
 }

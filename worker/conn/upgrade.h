@@ -22,7 +22,7 @@ struct upgrade_rules {
 	uint64_t	 ms;		/* for all */
 	int		 refuse;	/* status for any request, or 0 */
 	const char	*why;		/* its reason */
-	bool		 is_ready;	/* for /readyz */
+	const char	*unready;	/* why not, for /readyz; or "" */
 	char *const	*hosts;		/* our other names */
 	size_t		 nhosts;
 	Ipc__Asking	 asking;	/* whether to ask for a token */
