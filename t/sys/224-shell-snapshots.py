@@ -3,8 +3,8 @@ import base64
 import os
 import time
 
-from client import (Client, RpcError, Server, check, in_time, main, wait_for,
-                    LIMIT, SCALE, TMP)
+from client import (Client, RpcError, Server, check, in_time, main, rss,
+                    wait_for, LIMIT, SANITIZED, SCALE, TMP)
 
 HOME = TMP + "/home"
 LOG = HOME + "/log"
@@ -165,16 +165,21 @@ def without():
 
 
 def leftover():
-    """A daemon that startup files leave holds nothing up, and stays."""
+    """A daemon that startup files leave holds nothing up, and stays; what it
+    puts out is not kept."""
     server = started()
-    profile("[ -e %s/pid ] || { sleep 600 & echo $! > %s/pid; }\n" %
-            (HOME, HOME))
+    profile("[ -e %s/pid ] || { { head -c 100000000 /dev/zero; "
+            ": > %s/told; exec sleep 600; } & echo $! > %s/pid; }\n" %
+            (HOME, HOME, HOME))
     s = Session(server)
     began = time.monotonic()
     same(s.run("echo out"), ("out\n", 0))
     in_time(time.monotonic() - began < 8 * SCALE, "held up by a daemon")
     with open(HOME + "/pid", encoding="ascii") as f:
         pid = int(f.read())
+    wait_for(lambda: os.path.exists(HOME + "/told"), LIMIT, "its output")
+    most = max(rss(w) for w in server.workers())
+    check(most < 32 << 20 or SANITIZED, "%d bytes of memory" % most)
     os.kill(pid, 0)
     same(s.run("kill -0 %d && echo there" % pid), ("there\n", 0))
     s.c.call("session/close", {})

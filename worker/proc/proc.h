@@ -109,7 +109,8 @@ struct proc {
 	bool			 terminated;
 	bool			 unreported;	/* exit not yet reported */
 	bool			 sandboxed;
-	bool			 is_internal;	/* unknown to the client */
+	bool			 is_internal;	/* unknown to the client, and
+						   its output not kept */
 	struct holder		*holder;	/* until closed */
 	bool			 denied;	/* denial() */
 	int			 exit_code;

@@ -265,6 +265,11 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	struct output	 o = { st->stream, data, n, NULL };
 
 	assert(n > 0 && p->state != PROC_CLOSED);
+	if (p->is_internal) {
+		assert(c == NULL);
+		sinks_output(&p->sinks, &o);
+		return;
+	}
 	p->bytes_out += n;
 	ps->bytes_out += n;
 	if (c == NULL) {
@@ -350,8 +355,8 @@ proc_out_read_some(struct stream *st, size_t size)
 	ssize_t		 n;
 
 	assert(size > 0 && size <= sizeof(common));
-	if (st->bulky && window_has_memory(w, size) &&
-	    (c = chunk_new(size)) != NULL)
+	if (st->bulky && !st->proc->is_internal &&
+	    window_has_memory(w, size) && (c = chunk_new(size)) != NULL)
 		n = proc_out_take(st, c->data, size);
 	else
 		n = proc_out_take(st, common, size);

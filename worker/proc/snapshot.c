@@ -286,6 +286,8 @@ snapshots_make_room(struct snapshots *ss)
 	TAILQ_FOREACH_REVERSE(sn, &ss->list, snapshot_list, entry)
 		if (sn->proc == NULL) {
 			snapshot_free(sn);
+			/* It may have failed, and not said so yet. */
+			timer_set(&ss->done, 0);
 			return true;
 		}
 	return false;
