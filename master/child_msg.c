@@ -271,6 +271,25 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 }
 
 static void
+on_net_refused(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__NetRefused	*in = body;
+	struct audit_what	 what = { .event = AUDIT_network_refused };
+
+	(void)m;
+	c->master->stats[STAT_net_refused] += in->count < UINT32_MAX ?
+	    in->count : UINT32_MAX;
+	if (c->route == NULL || c->master->logs.audit == NULL)
+		return;
+	audit_missed(c->master, in->missed);
+	what.host = in->host;
+	what.port = AUDIT_N(in->port);
+	what.why = in->why;
+	what.count = AUDIT_N(in->count);
+	route_audit(c->route, what);
+}
+
+static void
 on_command_ended(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__CommandEnded	*in = body;
@@ -418,6 +437,7 @@ static const struct {
 	[IPC_unlimited] = { on_unlimited, IN(GREETING) },
 	[IPC_command] = { on_command, IN(SERVING) },
 	[IPC_command_ended] = { on_command_ended, IN(SERVING) },
+	[IPC_net_refused] = { on_net_refused, IN(SERVING) },
 	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
 	[IPC_memory_ask] = { on_memory_ask, IN(SERVING) },
 	[IPC_orphan] = { on_orphan, IN(AWAITED) },

@@ -14,6 +14,7 @@
 #include "worker/rpc/fsjobs.h"
 #include "worker/rpc/httpjobs.h"
 #include "worker/rpc/netjobs.h"
+#include "worker/rpc/netrefused.h"
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/start.h"
 #include "worker/session/budget.h"
@@ -86,6 +87,27 @@ fill_process(Ipc__Process *out, struct proc *p, uint64_t now)
 	out->id = p->name;
 }
 
+/* What managed networks have refused; the texts stay where they are. */
+static void
+fill_refused(Ipc__Report *out, const struct rpc *rpc, Ipc__NetRefused *room,
+    Ipc__NetRefused **list)
+{
+	const struct netrefused_row	*row;
+	unsigned			 n, i;
+
+	row = netjobs_refused(rpc, &n);
+	for (i = 0; i < n; i++) {
+		ipc__net_refused__init(&room[i]);
+		room[i].host = (char *)(uintptr_t)row[i].host;
+		room[i].port = row[i].port;
+		room[i].why = (char *)(uintptr_t)row[i].why;
+		room[i].count = row[i].count;
+		list[i] = &room[i];
+	}
+	out->refused = list;
+	out->n_refused = n;
+}
+
 static void
 on_query(struct session *s, const void *body, struct ipc_msg *m)
 {
@@ -93,6 +115,8 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 	Ipc__Report		 out = IPC__REPORT__INIT;
 	Ipc__Process		 procs[LIMIT_REPORT_ROWS];
 	Ipc__Process		*list[LIMIT_REPORT_ROWS];
+	Ipc__NetRefused		 refused[LIMIT_NET_REFUSED];
+	Ipc__NetRefused		*refused_list[LIMIT_NET_REFUSED];
 	struct session_usage		 acc;
 	struct proc		*p;
 	uint64_t		 now = clock_ms();
@@ -131,6 +155,8 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 			out.n_process++;
 		}
 		out.more = p != NULL;
+		if (!out.more && in->processes)
+			fill_refused(&out, s->arg, refused, refused_list);
 		link_report(s->link, &out);
 	} while (out.more);
 }
@@ -326,6 +352,7 @@ worker_serve_on_end(void *arg)
 {
 	struct rpc	*rpc = arg;
 
+	netjobs_flush(rpc);
 	operator_on_session_end(rpc->session);
 	snapshots_free(&rpc->snapshots);
 }

@@ -243,8 +243,9 @@ static void
 collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 {
 	struct ctl_row	 row = { .n = 0 };
+	struct buf	 refused;
 	size_t		 i;
-	char		 text[128];
+	char		 text[512];
 
 	assert(rep == NULL || r->owner != NULL);
 	for (i = 0; rep != NULL && i < rep->n_process; i++) {
@@ -260,7 +261,17 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	ctl_row_number(&row, r->uplink);
 	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
 	ctl_row_list(&row, &c->text);
+	buf_init(&refused, (size_t)LIMIT_CONTROL_MESSAGE / 4);
+	for (i = 0; rep != NULL && i < rep->n_refused; i++) {
+		const Ipc__NetRefused	*n = rep->refused[i];
+
+		snprintf(text, sizeof(text), "%llu %.260s:%u %.64s",
+		    (unsigned long long)n->count, n->host, n->port, n->why);
+		put_line(&refused, text, "");
+	}
+	ctl_row_list(&row, &refused);
 	ctl_put_row(c, &row);
+	buf_fini(&refused);
 }
 
 void
@@ -268,7 +279,7 @@ ctl_show(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
 		SESSION_COLUMNS, NUMBER("uplink"), TEXT("transcript"),
-		LIST("processes"), END
+		LIST("processes"), LIST("refused"), END
 	};
 	struct route			*r;
 

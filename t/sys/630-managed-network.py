@@ -289,6 +289,33 @@ def bound():
               "%s: %s" % (bad, done.stderr))
 
 
+def told():
+    """What is refused, in the audit log and for operators."""
+    folder = TMP + "/told"
+    os.mkdir(folder)
+    os.chmod(folder, 0o777)
+    audit = folder + "/audit"
+    server = Server("AuditLog=" + audit, prefix=AS_NOBODY)
+    c = join(server)
+    c.start("p", "/bin/bash", "-c", ASK + "(ask a.test); (ask b.test); "
+            "(ask a.test); (ask a.test)", **managed({"b.test": "deny"}))
+    output(c, "p")
+    shown = subprocess.run(
+        [*AS_NOBODY, BUILD + "/execsrvctl", "-R", server.run, "show", "1"],
+        check=True, capture_output=True, text=True).stdout
+    for want in ("3 a.test:80 not_allowed", "1 b.test:80 denied"):
+        check(want in shown, "%s: %s" % (want, shown))
+    c.close()
+    server.stop()
+    with open(audit, encoding="utf-8") as f:
+        events = [json.loads(line) for line in f]
+    got = [(e["host"], e["port"], e["why"], e["count"]) for e in events
+           if e["event"] == "network-refused"]
+    check(sorted(got) == [("a.test", 80, "not_allowed", 1),
+                          ("a.test", 80, "not_allowed", 2),
+                          ("b.test", 80, "denied", 1)], str(got))
+
+
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user, bound)
+main(attacks, dead_proxy, of_another_user, bound, told)

@@ -16,7 +16,9 @@
 #include "worker/proc/proc.h"
 #include "worker/proxy/proxy_env.h"
 #include "worker/proxy/proxy_link.h"
+#include "worker/rpc/netrefused.h"
 #include "worker/sandbox/netns.h"
+#include "worker/session/link.h"
 
 #define TIMEOUT_MAX	(366ULL * 24 * 3600 * 1000)	/* ms */
 #define REASON_MAX	1024	/* bytes of a reason that a client gives */
@@ -30,6 +32,7 @@ struct netjobs {
 	struct question_list	 questions;
 	unsigned		 n;
 	int64_t			 last_id;	/* of this connection */
+	struct netrefused	 refused;
 };
 
 /* The network of a process; freed when both owners are done. */
@@ -338,6 +341,9 @@ net_on_decision(struct proxied *p, const Ipc__ProxyDecision *d)
 	struct rpc	*rpc = n->rpc;
 	struct json_out	 o;
 
+	if (d->verdict != IPC__PROXY_VERDICT__PROXY_ALLOW)
+		netrefused_add(&rpc->netjobs->refused, d->host,
+		    (uint16_t)d->port, d->reason);
 	/* Lost while nobody listens, as in the reference. */
 	if (!has_client(rpc) || conn_behind(rpc->conn) > LIMIT_NET_QUEUE)
 		return;
@@ -613,6 +619,34 @@ describe(struct net *n, const struct netns *ns, char ***envp,
 	return proxy_env_set(envp, &ports);
 }
 
+static void
+netjobs_tell_master(void *arg, const struct netrefused_row *row,
+    uint64_t count)
+{
+	struct rpc	*rpc = arg;
+	Ipc__NetRefused	 out = IPC__NET_REFUSED__INIT;
+
+	out.host = (char *)(uintptr_t)row->host;
+	out.port = row->port;
+	out.why = (char *)(uintptr_t)row->why;
+	out.count = count;
+	link_net_refused(rpc->link, &out);
+}
+
+const struct netrefused_row *
+netjobs_refused(const struct rpc *rpc, unsigned *n_out)
+{
+	*n_out = rpc->netjobs != NULL ? rpc->netjobs->refused.n : 0;
+	return rpc->netjobs != NULL ? rpc->netjobs->refused.row : NULL;
+}
+
+void
+netjobs_flush(struct rpc *rpc)
+{
+	if (rpc->netjobs != NULL)
+		netrefused_flush(&rpc->netjobs->refused);
+}
+
 static bool
 netjobs_is_ending(const void *arg)
 {
@@ -635,6 +669,8 @@ link_of(struct rpc *rpc)
 	}
 	jobs->rpc = rpc;
 	TAILQ_INIT(&jobs->questions);
+	netrefused_init(&jobs->refused, rpc->env->base, netjobs_tell_master,
+	    rpc);
 	rpc->netjobs = jobs;
 	rpc->on_answer = netjobs_answer;
 	return jobs->link;
@@ -724,6 +760,7 @@ netjobs_free(struct rpc *rpc)
 	if (jobs == NULL)
 		return;
 	proxy_link_free(&jobs->link);
+	netrefused_fini(&jobs->refused);
 	free(jobs);
 	rpc->netjobs = NULL;
 }

@@ -16,6 +16,7 @@
 #include "worker/rpc/rpc.h"
 
 struct net;
+struct netrefused_row;
 struct proc;
 
 /* Whether managed networks are possible: execsrv-proxy is installed. */
@@ -45,6 +46,13 @@ void	 net_opened_fini(struct net_opened **op);
 /* The command was started, or not.  Takes n. */
 void	 net_attach(struct net *n, struct proc *p);
 void	 net_cancel(struct net *n);
+
+/* What was refused so far; *n_out rows, or NULL. */
+const struct netrefused_row *netjobs_refused(const struct rpc *rpc,
+	    unsigned *n_out);
+
+/* The session ends: tell the master the rest. */
+void	 netjobs_flush(struct rpc *rpc);
 
 /* A connection begins, or has ended. */
 void	 netjobs_on_conn(struct rpc *rpc, bool is_new);

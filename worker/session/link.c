@@ -432,6 +432,20 @@ link_command_ended(struct link *l, Ipc__CommandEnded *out)
 }
 
 void
+link_net_refused(struct link *l, Ipc__NetRefused *out)
+{
+	if (l->chan == NULL)
+		return;
+	if (chan_waiting(l->chan) > COMMANDS_MAX) {
+		l->missed++;
+		return;
+	}
+	out->missed = l->missed;
+	l->missed = 0;
+	link_put(l, IPC_net_refused, out, -1);
+}
+
+void
 link_load(struct link *l, unsigned running)
 {
 	Ipc__Load	 out = IPC__LOAD__INIT;

@@ -92,6 +92,7 @@ void	 link_turned_away(struct link *l);
 /* For the audit log; kept, or only counted, while the master does not read. */
 void	 link_command(struct link *l, Ipc__Command *out);
 void	 link_command_ended(struct link *l, Ipc__CommandEnded *out);
+void	 link_net_refused(struct link *l, Ipc__NetRefused *out);
 
 /* The session has ended; the worker exits. */
 void	 link_ended(struct link *l, Ipc__EndReason reason, const char *why,
