@@ -15,6 +15,12 @@ job "execsrv" {
       mode     = "delay"
     }
 
+    network {
+      port "metrics" {
+        to = 9411
+      }
+    }
+
     task "execsrv" {
       driver       = "docker"
       kill_signal  = "SIGTERM"
@@ -29,7 +35,13 @@ job "execsrv" {
           type   = "tmpfs"
           target = "/tmp"
         }
+        mount {
+          type   = "tmpfs"
+          target = "/work"
+        }
+        ports = ["metrics"]
         args = [
+          "-o", "MetricsListen=0.0.0.0:9411",
           "--remote", "https://registry.example.org",
           "--environment-id", "box",
         ]
@@ -46,11 +58,11 @@ job "execsrv" {
       service {
         name     = "execsrv"
         provider = "nomad"
+        port     = "metrics"
         check {
           name     = "alive"
-          type     = "script"
-          command  = "/usr/bin/execsrvctl"
-          args     = ["status", "-q"]
+          type     = "http"
+          path     = "/livez"
           interval = "20s"
           timeout  = "5s"
         }
