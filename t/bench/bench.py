@@ -36,7 +36,7 @@ OURS = ('execsrvd', 'execsrv-worker', 'execsrv-http', 'execsrv-uplink',
 START_SECONDS = 15      # until the address is printed
 STOP_SECONDS = 6        # SIGTERM has to stop in order within 5 s
 GROWTH = ['-o', 'MaxSessions=20000', '-o', 'MaxSessionsPerUser=20000',
-          '-o', 'PermitRootSession=local']
+          '-o', 'PermitRootSession=local', '-o', 'OrphanTtl=0']
 NOBODY = 65534
 WORK = '/var/tmp'
 PR_SET_CHILD_SUBREAPER = 36

@@ -30,6 +30,7 @@
 #define LOOKS		3	/* at all sessions; the best counts */
 #define STEPS_MAX	8
 #define GONE		2.0	/* seconds that answers are measured for */
+#define STOP		120.0	/* seconds for all sessions to end */
 #define US		1e6
 
 extern char	**environ;
@@ -242,6 +243,21 @@ measure_leave(const struct bench *b, pid_t clients)
 
 /* --- */
 
+/* Stop the server, which has thousands of processes, in order. */
+static void
+stop(pid_t pid)
+{
+	double	until = now() + STOP;
+	int	status;
+
+	kill(pid, SIGTERM);
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (now() > until)
+			errx(1, "the server does not stop");
+		nap(0.05);
+	}
+}
+
 static void
 await_address(struct bench *b, int fd)
 {
@@ -299,6 +315,6 @@ bench_growth(const struct bench *given)
 		if (holder[i] != 0)
 			end_of(holder[i]);
 	nap(QUIET);
-	program_stop(b.pid);
+	stop(b.pid);
 	close(out);
 }
