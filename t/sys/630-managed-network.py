@@ -8,8 +8,8 @@ import subprocess
 import sys
 import threading
 
-from client import (Server, check, children, connect, is_alive, main, say,
-                    skip, wait_for, BUILD, LIMIT, TMP)
+from client import (Server, check, children, connect, is_alive, main,
+                    resume_in, say, skip, wait_for, BUILD, LIMIT, TMP)
 
 NOBODY = 65534
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -316,6 +316,63 @@ def told():
                           ("b.test", 80, "denied", 1)], str(got))
 
 
+def question(c):
+    """The next one: its id and the host."""
+    def found():
+        while c.notes:
+            m = c.notes.popleft()
+            if m["method"] == "network/policyRequest":
+                return m["id"], m["params"]["request"]["host"]
+        return None
+    return c.until(found, LIMIT)
+
+
+def questions():
+    """The client is asked, and nobody waits for one that has gone."""
+    server = Server(prefix=AS_NOBODY, run=False)
+    c = join(server)
+    params = managed({})
+    params["networkProxy"]["policyDecisionTimeoutMs"] = 600000
+    c.start("p", "/bin/bash", "-c", ASK + "for h in a b c d; do "
+            "(ask $h.test); done; exec sleep 1000", **params)
+    number, host = question(c)
+    check((number, host) == (1, "a.test"), "the first: %s" % host)
+    c.send({"id": 1, "result": {"decision": {"type": "deny",
+                                             "reason": "because"}}})
+    d = c.note("network/policyDecision", "p")
+    check((d["source"], d["reason"], d["decision"], d["policyOverride"]) ==
+          ("decider", "because", "deny", False), str(d))
+    check(question(c) == (2, "b.test"), "the second")
+    # The connection is lost while it is open: b, c and d are refused.
+    session = c.session
+    c.close()
+    os.seteuid(NOBODY)
+    try:
+        c = resume_in(server.url, session, LIMIT)
+    finally:
+        os.seteuid(0)
+
+    def refused():
+        got = c.call("process/read", {"processId": "p", "afterSeq": 0})
+        text = b"".join(base64.b64decode(k["chunk"]) for k in got["chunks"])
+        return text.count(b"HTTP/1.1 403")
+
+    def is_asked():
+        """What came up after the resume is asked, as 1, 2, ..."""
+        while c.notes:
+            m = c.notes.popleft()
+            if m["method"] == "network/policyRequest":
+                c.send({"id": m["id"], "error": {"code": 1, "message": "x"}})
+                check(m["params"]["request"]["host"] != "b.test",
+                      "asked once more")
+        return refused() == 4
+
+    wait_for(is_asked, LIMIT, "all are refused")
+    c.send({"id": 7, "result": {}})
+    check(c.wait_closed(LIMIT), "an id that was never used")
+    server.stop()
+
+
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user, bound, told)
+main(attacks, dead_proxy, of_another_user, bound, told, questions)
