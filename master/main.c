@@ -19,6 +19,8 @@
 #include "config.h"
 #include "master/accept/activation.h"
 #include "master/accept/listen.h"
+#include "master/adopt/handoff.h"
+#include "master/adopt/monitor.h"
 #include "master/auth/allow.h"
 #include "master/auth/auth_options.h"
 #include "master/cmdline.h"
@@ -42,6 +44,7 @@ struct options {
 	bool		 test;
 	bool		 print;
 	int		 notify_fd;	/* -1: none */
+	struct monitor_program program;
 	char		**command;	/* after "--" */
 };
 
@@ -305,7 +308,7 @@ report_ready(const struct master *m, int ready)
 
 	TAILQ_FOREACH(l, &m->listen.list, entry)
 		sdnotify_listen(m->sdnotify, l->url);
-	if (ready == -1) {
+	if (ready == -1 && !m->start.is_daemon) {
 		/*
 		 * Programs that start us wait for this line on stdout.  With
 		 * stdio or a command stdout is not ours: use the log.
@@ -326,9 +329,9 @@ report_ready(const struct master *m, int ready)
 			dup2(null, STDERR_FILENO);
 		fd_close(&null);
 	}
-	if (write(ready, "", 1) == -1)
+	if (ready != -1 && write(ready, "", 1) == -1)
 		log_warn("cannot report that the daemon is ready");
-	close(ready);
+	fd_close(&ready);
 }
 
 static int
@@ -416,6 +419,48 @@ goes_to_background(const struct conf *c, const struct cmdline *s)
 	    !cmdline_has_stdio(c) && !cmdline_reads_stdin(c);
 }
 
+/* What would be executed again: as it was before we changed anything. */
+static void
+program_at_start(struct monitor_program *p, char **argv)
+{
+	char	**copy;
+	ssize_t	 len;
+	size_t	 n = 0;
+
+	while (environ[n] != NULL)
+		n++;
+	if ((copy = calloc(n + 1, sizeof(*copy))) == NULL)
+		fatal("memory");
+	memcpy(copy, environ, n * sizeof(*copy));
+	len = readlink("/proc/self/exe", p->path, sizeof(p->path) - 1);
+	p->path[len > 0 ? len : 0] = '\0';
+	p->argv = argv;
+	p->env = copy;
+	p->dir = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* daemonize(), below a monitor if there is to be one. */
+static int
+go_to_background(struct master *m, struct monitor_program *p)
+{
+	int	 ready;
+
+	m->start.is_daemon = true;
+	if (m->monitor != -1) {
+		/* Started again, it is in the background. */
+		logto_daemon(&m->conf);
+		return -1;
+	}
+	ready = daemonize();
+	p->log = &m->conf;
+	if (m->conf.respawn == 0)
+		return ready;
+	if ((m->monitor = monitor_start(p, ready)) == -1)
+		log_warnx("the daemon will not be started again when it is "
+		    "killed");
+	return ready;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -430,7 +475,9 @@ main(int argc, char **argv)
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
 		fatal("/dev/null");
-	if (activation_take_env(&m.listen.activation) == -1)
+	program_at_start(&o.program, argv);
+	if (activation_take_env(&m.listen.activation) == -1 ||
+	    handoff_take_env(&m.listen.inherited, &m.monitor) == -1)
 		return 1;
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
@@ -465,10 +512,8 @@ main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	program_find(WORKER, m.start.worker, sizeof(m.start.worker));
 	program_find(UPLINK_PROGRAM, m.start.uplink, sizeof(m.start.uplink));
-	if (o.command == NULL && goes_to_background(&m.conf, &o.cmdline)) {
-		ready = daemonize();
-		m.start.is_daemon = true;
-	}
+	if (o.command == NULL && goes_to_background(&m.conf, &o.cmdline))
+		ready = go_to_background(&m, &o.program);
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
 	if (master_init(&m, &env) == -1 ||

@@ -21,6 +21,7 @@
 #include "master/accept/listen.h"
 #include "master/accept/policy.h"
 #include "master/adopt/adopt.h"
+#include "master/adopt/monitor.h"
 #include "master/auth/names.h"
 #include "master/auth/penalty.h"
 #include "master/auth/tokens.h"
@@ -197,6 +198,19 @@ master_on_users(void *arg)
 }
 
 static void
+master_on_listener(struct master *m, int fd, const char *spec,
+    bool is_metrics)
+{
+	monitor_keep(m->monitor, fd, spec, is_metrics);
+}
+
+static void
+master_on_listener_gone(struct master *m, const char *spec, bool is_metrics)
+{
+	monitor_drop(m->monitor, spec, is_metrics);
+}
+
+static void
 master_on_spare(struct master *m)
 {
 	gate_pump(m->gate);
@@ -210,6 +224,8 @@ static const struct master_events	 events = {
 	.look_for_orphans = master_look_for_orphans,
 	.kill_range = master_kill_range,
 	.on_adopted = master_on_adopted,
+	.on_listener = master_on_listener,
+	.on_listener_gone = master_on_listener_gone,
 	.reopen_logs = master_reopen_logs,
 	.is_ready = master_is_ready,
 	.unready = master_unready
@@ -281,6 +297,7 @@ master_init(struct master *m, const struct cred *env)
 		return -1;
 	sdnotify_start(m->sdnotify, m->base);
 	names_end();
+	inherited_fini(&m->listen.inherited);
 	reserve_fill(&m->reserve);
 	listen_publish(m);
 	remote_start_all(m);
@@ -300,6 +317,7 @@ master_fini(struct master *m)
 	listen_close_all(m);
 	fd_close(&m->listen.diag);
 	activation_fini(&m->listen.activation);
+	inherited_fini(&m->listen.inherited);
 	remote_free_all(m);
 	route_free_all(m);
 	ctl_free(&m->ctl);
@@ -461,6 +479,7 @@ master_stop(struct master *m, const char *why)
 		return;
 	}
 	m->stopping = true;
+	monitor_ends(m->monitor);
 	drain_stop(&m->drain);
 	log_info("stopping: %s", why);
 	sdnotify_stopping(m->sdnotify);
@@ -607,6 +626,7 @@ int
 master_run(struct master *m)
 {
 	m->is_serving = true;
+	monitor_serves(m->monitor);
 	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
 	if (m->start.is_stdio && start_stdio(m) == -1)

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "master/accept/activation.h"
+#include "master/accept/inherited.h"
 #include "master/auth/idmap.h"
 #include "master/auth/peer.h"
 #include "master/drain.h"
@@ -93,6 +94,12 @@ struct master_events {
 	/* A worker of a former master has come. */
 	void	(*on_adopted)(struct master *m);
 
+	/* A listening socket was opened, or is closed. */
+	void	(*on_listener)(struct master *m, int fd, const char *spec,
+		    bool is_metrics);
+	void	(*on_listener_gone)(struct master *m, const char *spec,
+		    bool is_metrics);
+
 	/* Reopen log files, after a rotation. */
 	void	(*reopen_logs)(struct master *m);
 
@@ -124,6 +131,7 @@ struct world_listen {
 	struct listener_list	 list;
 	struct listener_list	 metrics;	/* of MetricsListen */
 	struct activation	 activation;	/* until adopted */
+	struct inherited	 inherited;	/* until taken */
 	enum peer_way		 peer_way;	/* NONE until there is TCP */
 	int			 diag;		/* for peer_identify() */
 };
@@ -199,6 +207,7 @@ struct master {
 	struct cgroups		*cgroups;	/* of workers */
 	struct pool		*pool;
 	int			 environment;	/* a file with it, or -1 */
+	int			 monitor;	/* its channel, or -1 */
 	struct records		*records;	/* of sessions; NULL: none */
 	struct adopt		*adopt;
 	struct world_children	 children;

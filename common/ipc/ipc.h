@@ -21,7 +21,8 @@ enum ipc_role {
 	IPC_ROLE_HTTP,
 	IPC_ROLE_UPLINK,
 	IPC_ROLE_PROXY,
-	IPC_ROLE_NAMES
+	IPC_ROLE_NAMES,
+	IPC_ROLE_MONITOR
 };
 
 enum ipc_kind {

@@ -254,6 +254,9 @@ listener_free(struct listener *l)
 {
 	io_stop(&l->accept_ev);
 	timer_stop(&l->pause_ev);
+	if (l->spec != NULL)
+		l->master->events->on_listener_gone(l->master, l->spec,
+		    l->is_metrics);
 	fd_close(&l->fd);
 	if (l->path != NULL)
 		unlink(l->path);
@@ -313,12 +316,53 @@ is_passed(const struct listener_list *list, const char *url)
 	return false;
 }
 
+/* Whether a descriptor is a listening stream socket. */
+static bool
+is_listening(int fd)
+{
+	int		 type, listens;
+	socklen_t	 len = sizeof(type), len2 = sizeof(listens);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	    type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN,
+	    &listens, &len2) == 0 && listens != 0;
+}
+
+/* Take a socket that was open before us, as open_tcp() and open_unix() do. */
+static int
+take_inherited(struct listener *l, int fd, const char *url,
+    struct conf_error *e)
+{
+	union endpoint_address	 a;
+	socklen_t		 len = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	l->fd = fd;
+	if (!is_listening(fd) || fd_nonblock(fd, 1) == -1 ||
+	    getsockname(fd, &a.any, &len) == -1)
+		return listen_fail_errno(e, url);
+	if (a.any.sa_family != AF_UNIX) {
+		begin_tcp(l->master, l->is_metrics);
+		show_tcp(l, &a);
+		return 0;
+	}
+	if ((l->path = strdup(a.un.sun_path)) == NULL)
+		return listen_fail_errno(e, url);
+	snprintf(l->url, sizeof(l->url), "unix:%s", l->path);
+	return 0;
+}
+
 static int
 open_by_kind(struct listener *l, const char *url, struct conf_error *e)
 {
+	int	 fd = inherited_take(&l->master->listen.inherited, url,
+		    l->is_metrics);
+
 	union endpoint_address	 a;
 	socklen_t		 len;
 
+	if (fd != -1)
+		return take_inherited(l, fd, url, e);
 	if (parse_url(url, l->is_metrics, &a, &len, e) == -1)
 		return -1;
 	return a.any.sa_family == AF_UNIX ? open_unix(l, url, &a, len, e) :
@@ -341,6 +385,7 @@ open_one(struct master *m, struct listener_list *list, const char *url,
 		listen_fail_errno(e, url);
 		goto fail;
 	}
+	m->events->on_listener(m, l->fd, l->spec, l->is_metrics);
 	return 0;
  fail:
 	listener_free(l);
@@ -384,18 +429,6 @@ adopt_unix(struct listener *l, const union endpoint_address *a, socklen_t len,
 		return 0;
 	return conf_fail(e, "a control character in the address of a "
 	    "listener");
-}
-
-/* Whether a descriptor is a listening stream socket. */
-static bool
-is_listening(int fd)
-{
-	int		 type, listens;
-	socklen_t	 len = sizeof(type), len2 = sizeof(listens);
-
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
-	    type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN,
-	    &listens, &len2) == 0 && listens != 0;
 }
 
 static int

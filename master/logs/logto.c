@@ -59,6 +59,19 @@ logto_init(struct world_logs *l, const struct conf *c, bool is_daemon)
 	return 0;
 }
 
+bool
+logto_daemon(const struct conf *c)
+{
+	char	 how[LOG_HOW_MAX];
+
+	if (strcmp(c->log_to, "stderr") == 0)
+		return false;
+	snprintf(how, sizeof(how), "syslog%s,%d", c->log_format ==
+	    CONF_FORMAT_JSON ? ",json" : "", c->facility << 3);
+	log_set_how(how);
+	return true;
+}
+
 void
 logto_switch(const struct world_logs *l)
 {

@@ -7,18 +7,17 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 
-from client import (Client, RpcError, Server, a_word, check, connect,
-                    descendants, is_alive, main, probe, resume_in,
-                    settled, signal_all, wait_for, with_word, LIMIT, SCALE)
+from client import (Client, RpcError, Server, a_word, check, connect, main,
+                    probe, resume_in, wait_for, with_word, LIMIT)
 
 lib = importlib.import_module("7common")
 nextlib = importlib.import_module("5next")
 Next, kill, adopted = nextlib.Next, nextlib.kill, nextlib.adopted
 worker_now = nextlib.worker_now
 
+KILLS = int(os.environ.get("KILLS", "30"))
 COUNT = "i=0; while [ $i -lt %d ]; do echo $i; i=$((i+1)); sleep 0.01; done"
 
 
@@ -245,6 +244,71 @@ def again_and_again():
     server.stop()
 
 
+def whenever():
+    """Thirty times, whatever is going on: nothing is lost, none is left."""
+    server = Server()
+    some = [connect(server.url) for _ in range(6)]
+    for i, c in enumerate(some):
+        c.start("p", "sh", "-c", "i=0; while :; do echo $i; i=$((i+1)); "
+                "sleep 0.02; done", tty=i == 0)
+    seen = {c: b"" for c in some}
+    word = a_word("whenever")
+    for c in some:
+        c.start("s", "sleep", word)
+    for i in range(KILLS):
+        if i % 5 == 4:              # not seen by the one that dies
+            some[i % 6].reset()
+        kill(server)
+        server = Next(server)
+        if i % 5 == 4:
+            old = some[i % 6]
+            new = some[i % 6] = resume_in(server.url, old.session, LIMIT)
+            collect(old, seen)
+            missed(new, old, seen)
+        for c in some:
+            collect(c, seen)
+        time.sleep(0.002 * (i * 7 % 23))
+    wait_for(lambda: server.status()["adopted"] == "6", LIMIT, "adopted")
+    check(len(with_word(word)) == 6, "commands ended")
+    rows = lib.ask(server, "sessions")
+    check(len(rows) == 6, "sessions: %s" % rows)
+    for c in some:
+        check(c.run("end", "echo", "x")[1] == 0, "a command")
+        c.close()
+    server.stop()
+    wait_for(lambda: not with_word(word), LIMIT, "they are gone")
+
+
+def collect(client, seen):
+    """What has come; the numbers of one client's lines have no gap."""
+    with contextlib.suppress(Exception):
+        client.pump()
+    while client.notes:
+        m = client.notes.popleft()
+        check(m["method"] == "process/output", "it ended: %s" % m)
+        p = m["params"]
+        if p["processId"] != "p":
+            continue
+        last = getattr(client, "last", 0)
+        if p["seq"] <= last:
+            continue            # read before
+        check(p["seq"] == last + 1, "seq %d after %d" % (p["seq"], last))
+        client.last = p["seq"]
+        seen[client] += base64.b64decode(p["chunk"])
+
+
+def missed(new, old, seen):
+    """What came while nobody was attached."""
+    new.last = getattr(old, "last", 0)
+    seen[new] = seen.pop(old)
+    read = new.call("process/read", {"processId": "p", "afterSeq": new.last,
+                                     "maxBytes": 1 << 20})
+    for c in read["chunks"]:
+        check(c["seq"] == new.last + 1, "seq %d" % c["seq"])
+        new.last = c["seq"]
+        seen[new] += base64.b64decode(c["chunk"])
+
+
 def settings():
     """Limits of its Match block, counts of its user, memory, transcripts."""
     server = Server("MaxSessions=2")
@@ -280,4 +344,5 @@ def many():
 
 
 main(attached, detached, owns_nothing, its_worker_died, others_may_not,
-     nobody_comes, ends_in_order, again_and_again, settings, many)
+     nobody_comes, ends_in_order, again_and_again, whenever,
+     settings, many)
