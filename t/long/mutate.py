@@ -63,6 +63,9 @@ def whole(top):
             ("session/received", {"bytes": 1}),
             ("environmentConfig/read", {"cwd": top, "configPaths": [f],
                                         "requirementsPaths": [f]}),
+            ("capabilities/discoverV2", {"cwd": top, **box}),
+            ("capabilityRoots/discoverV1", {"roots": [
+                {"id": "a", "path": top, **box}]}),
             ("fs/canonicalize", {"path": f, "followSymlinks": True, **box}),
             ("fs/copy", {"sourcePath": f, "destinationPath": top + "/g",
                          "recursive": True}),
