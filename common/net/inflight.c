@@ -7,7 +7,6 @@
 
 #define SECOND	1000000		/* in microseconds */
 #define RATE_MAX 100000000000ULL	/* bytes a second, and no overflow */
-#define ALONE	(4 * 1024)	/* bytes that leave the line empty */
 #define RTT_MIN	2000		/* below it scheduling is all there is */
 #define QUEUE_US 60000		/* of a slow line, for its reader to pause */
 
@@ -25,13 +24,13 @@ clamp(uint64_t n, uint64_t low, uint64_t high)
 }
 
 void
-inflight_init(struct inflight *f, uint64_t pos, uint64_t min)
+inflight_init(struct inflight *f, uint64_t pos, uint64_t first, uint64_t min)
 {
-	assert(min > 0 && min <= LIMIT_INFLIGHT_FIRST);
+	assert(min > 0 && min <= first);
 	memset(f, 0, sizeof(*f));
 	f->read = f->asked = pos;
 	f->min = min;
-	f->limit = LIMIT_INFLIGHT_FIRST;
+	f->limit = first;
 	f->is_idle = true;
 }
 
@@ -58,6 +57,13 @@ inflight_piece(const struct inflight *f, uint64_t max)
 	return f->limit / 2 < max ? f->limit / 2 : max;
 }
 
+/* Return how many bytes leave the line as good as empty. */
+static uint64_t
+alone(const struct inflight *f)
+{
+	return f->min / 8;
+}
+
 static uint64_t
 best_rate(const struct inflight *f)
 {
@@ -77,7 +83,7 @@ best_rate(const struct inflight *f)
 static void
 measure(struct inflight *f, uint64_t us, uint64_t now)
 {
-	bool	 is_alone = f->ahead <= ALONE;
+	bool	 is_alone = f->ahead <= alone(f);
 
 	if (f->rtt == 0 || us <= f->rtt || (is_alone && f->is_probing)) {
 		f->rtt = us;
@@ -97,7 +103,7 @@ add_rate(struct inflight *f, uint64_t now)
 	uint64_t	 us = clamp(now - f->base_at, 1, 60 * SECOND);
 	uint64_t	 rate = clamp(bytes * SECOND / us, 0, RATE_MAX);
 
-	if (bytes > ALONE && (!f->was_idle || rate > best_rate(f)))
+	if (bytes > alone(f) && (!f->was_idle || rate > best_rate(f)))
 		f->rates[f->nrates++ % INFLIGHT_RATES] = rate;
 	f->base = f->asked;
 	f->base_at = now;
@@ -111,8 +117,12 @@ static void
 set_limit(struct inflight *f)
 {
 	uint64_t	 rate = best_rate(f);
-	uint64_t	 least = clamp(rate * QUEUE_US / SECOND, f->min,
-			    LIMIT_INFLIGHT_FIRST);
+	uint64_t	 least = rate * QUEUE_US / SECOND;
+
+	if (least > LIMIT_INFLIGHT_FIRST)
+		least = LIMIT_INFLIGHT_FIRST;
+	if (least < f->min)
+		least = f->min;
 
 	f->limit = clamp(GAIN(rate * clamp(f->rtt, RTT_MIN, 60 * SECOND) /
 	    SECOND), least, LIMIT_INFLIGHT_MAX);
@@ -157,7 +167,7 @@ inflight_resume(struct inflight *f, uint64_t pos, uint64_t now)
 bool
 inflight_is_full(const struct inflight *f, uint64_t pos)
 {
-	if (f->is_probing && f->ahead > ALONE)
+	if (f->is_probing && f->ahead > alone(f))
 		return true;
 	/* The rate of a line that is not known yet may be that of a burst. */
 	return pos - f->read >= (f->is_probing && !f->is_known ?

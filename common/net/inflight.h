@@ -34,9 +34,10 @@ struct inflight {
 
 /*
  * Start over for a new websocket, after pos bytes on others.  The limit begins
- * at LIMIT_INFLIGHT_FIRST and is never below min.
+ * at first and is never below min.
  */
-void	 inflight_init(struct inflight *f, uint64_t pos, uint64_t min);
+void	 inflight_init(struct inflight *f, uint64_t pos, uint64_t first,
+	    uint64_t min);
 
 /* Return how much to send as one message: half the limit, but at most max. */
 uint64_t inflight_piece(const struct inflight *f, uint64_t max);

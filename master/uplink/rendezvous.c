@@ -123,20 +123,14 @@ line_want(void *arg)
 	    on_stuck, r);
 }
 
-/*
- * The last LIMIT_UNPROVEN bytes count as read: they are retained anyway.  Fewer
- * of a slow line, as workers take its measure from our pongs.
- */
+/* The last LIMIT_UNPROVEN bytes count as read: they are retained anyway. */
 static bool
 line_has_read(void *arg, uint64_t pos)
 {
 	struct rendezvous	*r = arg;
 	uint64_t		 read = r->inflight.read;
-	uint64_t		 unproven = r->inflight.limit / 4;
 
-	if (unproven > LIMIT_UNPROVEN)
-		unproven = LIMIT_UNPROVEN;
-	if (pos <= read || r->bytes_out - read <= unproven)
+	if (pos <= read || r->bytes_out - read <= LIMIT_UNPROVEN)
 		return true;
 	r->must_ask = true;
 	if (!r->inflight.is_asked)
@@ -243,7 +237,8 @@ rendezvous_on_open(void *arg)
 		log_debug("TCP_NOTSENT_LOWAT");
 	r->opened = clock_ms();
 	r->status = 0;
-	inflight_init(&r->inflight, r->bytes_out, LIMIT_RENDEZVOUS_LEAST);
+	inflight_init(&r->inflight, r->bytes_out, LIMIT_RENDEZVOUS_FIRST,
+	    LIMIT_RENDEZVOUS_LEAST);
 	wsloop_timer_set(&r->env->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
 	    on_ping_timer, r);
 	if ((r->carrier = carrier_new(r->env, &line, r)) == NULL) {

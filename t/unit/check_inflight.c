@@ -25,7 +25,7 @@ line_init(struct line *l, uint64_t rate, uint64_t rtt)
 {
 	*l = (struct line){ .rate = rate, .rtt = rtt, .now = 1,
 	    .frame = FRAME };
-	inflight_init(&l->f, 0, LIMIT_RENDEZVOUS_LEAST);
+	inflight_init(&l->f, 0, LIMIT_RENDEZVOUS_FIRST, LIMIT_RENDEZVOUS_LEAST);
 }
 
 static void
@@ -149,7 +149,7 @@ START_TEST(a_request_waits_little)
 
 	line_init(&l, slow_lines[_i].rate, slow_lines[_i].rtt);
 	l.frame = LIMIT_READ_CHUNK;
-	inflight_init(&l.f, 0, LIMIT_INFLIGHT_MIN);
+	inflight_init(&l.f, 0, LIMIT_INFLIGHT_FIRST, LIMIT_INFLIGHT_MIN);
 	flood(&l, 5 * SECOND);
 	before = l.pos;
 	l.most = 0;
@@ -228,7 +228,7 @@ START_TEST(bounds)
 	struct inflight	 f;
 	uint64_t	 pos = 1000;
 
-	inflight_init(&f, pos, LIMIT_INFLIGHT_MIN);
+	inflight_init(&f, pos, LIMIT_INFLIGHT_FIRST, LIMIT_INFLIGHT_MIN);
 	inflight_resume(&f, pos, 1);
 	ck_assert(!inflight_must_ask(&f, pos));
 	ck_assert(!inflight_is_full(&f, pos + LIMIT_INFLIGHT_FIRST - 1));

@@ -47,7 +47,8 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	c->allowed = SIZE_MAX;
 	buf_init(&c->queue, QUEUE_MAX);
 	TAILQ_INIT(&c->sources);
-	inflight_init(&c->inflight, 0, LIMIT_INFLIGHT_MIN);
+	inflight_init(&c->inflight, 0, LIMIT_INFLIGHT_FIRST,
+	    LIMIT_INFLIGHT_MIN);
 	io_init(&c->read_ev, base, in, EV_READ | EV_PERSIST, conn_on_read, c);
 	io_init(&c->write_ev, base, out, EV_WRITE, conn_on_write, c);
 	timer_init(&c->timer_ev, base, conn_on_timer, c);
@@ -647,11 +648,14 @@ conn_ask_receipt(struct conn *c)
 
 /* --- bulk --- */
 
-/* Without receipts nothing is known of the line. */
+/*
+ * Without receipts nothing is known of the line; that to the rendezvous is
+ * measured by the uplink, for all streams.
+ */
 static bool
 is_measured(const struct conn *c)
 {
-	return c->ops->ask_receipt != NULL;
+	return c->ops->ask_receipt != NULL && !c->relayed;
 }
 
 bool
