@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +17,17 @@
 #include "worker/os/proctitle.h"
 #include "worker/template.h"
 
-/* Parse the RLIMIT_NOFILE of commands: argv[1], "soft:hard". */
-static void
+/* Parse the RLIMIT_NOFILE of commands, "soft:hard".  Whether it is one. */
+static bool
 read_nofile(const char *text, struct rlimit *rl)
 {
 	unsigned long long	 soft, hard;
 
-	if (getrlimit(RLIMIT_NOFILE, rl) == -1)
-		fatal("RLIMIT_NOFILE");
-	if (text == NULL || sscanf(text, "%llu:%llu", &soft, &hard) != 2)
-		return;
+	if (sscanf(text, "%llu:%llu", &soft, &hard) != 2)
+		return false;
 	rl->rlim_cur = (rlim_t)soft;
 	rl->rlim_max = (rlim_t)hard;
+	return true;
 }
 
 /* Take what is needed of the arguments before ps(1) gets other ones. */
@@ -55,12 +55,12 @@ main(int argc, char **argv)
 
 	unsetenv("LD_BIND_NOW");
 	log_init("template", LOG_LEVEL_INFO, argc > 2 ? argv[2] : NULL);
-	if (argc < 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
-	    &len) == -1 || type != SOCK_SEQPACKET) {
+	if (argc < 3 || !read_nofile(argv[1], &nofile) ||
+	    getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &len) == -1 ||
+	    type != SOCK_SEQPACKET) {
 		fprintf(stderr, "execsrv-worker is started by execsrvd(8)\n");
 		return 2;
 	}
-	read_nofile(argv[1], &nofile);
 	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
 	    (null = open("/dev/null", O_RDWR)) == -1 ||
 	    dup2(null, STDIN_FILENO) == -1 ||

@@ -21,6 +21,13 @@ expect 1 "$EXECSRVD" -D -f none --listen ws://127.0.0.1:0
 has_line "$DIR/err" 'execsrv-worker: Exec format error' ||
     fail "why: $(cat "$DIR/err")"
 
+# It does nothing for anybody else.
+for args in "" "1:1 stderr" "1 stderr"; do
+	expect 2 "$BUILD/execsrv-worker" $args
+	has_line "$DIR/err" 'is started by execsrvd' ||
+	    fail "by hand: $(cat "$DIR/err")"
+done
+
 cp "$BUILD/execsrv-worker" "$DIR/bin/execsrv-worker"
 start_server
 expect 0 "$CTL" run -- true
