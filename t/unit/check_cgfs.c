@@ -241,6 +241,23 @@ START_TEST(test_kill)
 }
 END_TEST
 
+/* A name that is cut short would be another process's. */
+START_TEST(test_claim_too_long)
+{
+	char	 path[] = "/tmp/check_cgfs.XXXXXX";
+	int	 dir;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	ck_assert_int_ne(dir = open(path, O_RDONLY | O_DIRECTORY), -1);
+	errno = 0;
+	ck_assert_int_eq(cgfs_claim(dir, "execsrv-", name, 9), -1);
+	ck_assert_int_eq(errno, ENAMETOOLONG);
+	close(dir);
+	/* Nothing was made. */
+	ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -254,6 +271,7 @@ main(void)
 	tcase_add_loop_test(t, test_parse_v1, 0,
 	    (int)(sizeof(v1_rows) / sizeof(v1_rows[0])));
 	tcase_add_test(t, test_parse_too_long);
+	tcase_add_test(t, test_claim_too_long);
 	tcase_add_test(t, test_remove);
 	tcase_add_test(t, test_deep);
 	tcase_add_test(t, test_kill);

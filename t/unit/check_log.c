@@ -90,6 +90,10 @@ START_TEST(test_control)
 	ck_assert_str_eq(logged(), "test: \xc3\xa9 \xe2\x82\xac "
 	    "\xf0\x9f\x98\x80 \\xc2\\x9b \\xc0\\x8a \\xed\\xa0\\x80 "
 	    "\\xe2\\x82\n");
+	/* The first and the last of those orders, and what is beside them. */
+	log_info("\xc2\x80\xc2\x9f\xc2\xa0\xc3\x80");
+	ck_assert_str_eq(logged(), "test: \\xc2\\x80\\xc2\\x9f\xc2\xa0"
+	    "\xc3\x80\n");
 }
 END_TEST
 
