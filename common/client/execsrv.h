@@ -1172,6 +1172,13 @@ struct execsrv_start {
 	uint16_t		 rows, cols;	/* 0: the server's choice */
 	enum execsrv_sandbox	 preset;	/* with cwd; 0: none, or: */
 	const char		*sandbox;	/* JSON */
+	/*
+	 * A managed network: domains that the process may reach, by a proxy, as
+	 * patterns, ended by NULL; with a sandbox nothing else.  NULL: none.
+	 * Ask execsrv_can(x, "networkProxyLaunch") before: other servers ignore
+	 * it.
+	 */
+	const char *const	*allow_domains;
 };
 
 /*

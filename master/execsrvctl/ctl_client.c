@@ -32,6 +32,8 @@ struct client {
 	char			*token;	/* of $EXECSRV_TOKEN, or NULL */
 	char			**env;
 	size_t			 nenv;
+	const char		**domains;
+	size_t			 ndomains;
 	struct run_options	 run;
 	struct cp_options	 cp;
 	bool			 wants_help;
@@ -194,6 +196,13 @@ static int
 take_dir(struct client *c, const char *value)
 {
 	c->dir = value;
+	return 0;
+}
+
+static int
+take_allow_domain(struct client *c, const char *value)
+{
+	c->domains[c->ndomains++] = value;
 	return 0;
 }
 
@@ -419,7 +428,8 @@ client_begin(struct client *c, int argc)
 	}
 	c->nenv = 1;
 	c->env = calloc((size_t)argc + 2, sizeof(char *));
-	return c->env != NULL ? 0 :
+	c->domains = calloc((size_t)argc + 1, sizeof(char *));
+	return c->env != NULL && c->domains != NULL ? 0 :
 	    client_complain(c->synopsis, strerror(errno));
 }
 
@@ -431,6 +441,7 @@ client_end(struct client *c)
 	for (i = 0; c->env != NULL && i < c->nenv; i++)
 		free(c->env[i]);
 	free(c->env);
+	free(c->domains);
 	sodium_free(c->token);
 }
 
@@ -444,6 +455,8 @@ run_there(struct client *c)
 		c->run.url = s.url;
 		c->run.token = s.token;
 		c->run.ca_file = s.ca_file;
+		if (c->ndomains > 0)
+			c->run.allow_domains = c->domains;
 		c->run.env = (const char *const *)c->env +
 		    (c->env[0] == NULL);
 		status = run_command(&c->run);

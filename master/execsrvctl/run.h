@@ -25,6 +25,8 @@ struct run_options {
 	bool			 tty;
 	bool			 detach; /* once it runs */
 	enum execsrv_sandbox	 sandbox; /* 0: none */
+	/* Domains of a managed network, ended by NULL; NULL: none. */
+	const char *const	*allow_domains;
 	int			 patience; /* as execsrv_options.recover_ms */
 	int			 silence; /* as execsrv_options.silence_ms */
 };

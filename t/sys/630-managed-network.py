@@ -316,6 +316,22 @@ def told():
                           ("b.test", 80, "denied", 1)], str(got))
 
 
+def by_hand():
+    """execsrvctl run --allow-domain, with a sandbox and without."""
+    server = Server(prefix=AS_NOBODY, run=False)
+    for option in (), ("--sandbox", "read-only"):
+        done = subprocess.run(
+            [*AS_NOBODY, BUILD + "/execsrvctl", "run", "-u", server.url,
+             *option, "--allow-domain", "**.pub.test", "--allow-domain",
+             "denied.test", "-C", "/", "--", "/bin/bash", "-c",
+             ASK + "(ask pub.test); (ask other.test)"],
+            capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL)
+        check(done.stdout.replace("\r", "") == "HTTP/1.1 200 OK\n"
+              "HTTP/1.1 403 Forbidden\n", "%s: %s" % (option, done))
+    server.stop()
+
+
 def question(c):
     """The next one: its id and the host."""
     def found():
@@ -375,4 +391,4 @@ def questions():
 
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user, bound, told, questions)
+main(attacks, dead_proxy, of_another_user, bound, told, by_hand, questions)

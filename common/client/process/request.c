@@ -182,6 +182,45 @@ process_put_sandbox(struct json_out *o, const struct execsrv_start *s)
 }
 
 static void
+put_flag(struct json_out *o, const char *key, bool value)
+{
+	json_out_key(o, key);
+	json_out_bool(o, value);
+}
+
+static void
+process_put_network(struct json_out *o, const struct execsrv_start *s)
+{
+	const char *const	*d = s->allow_domains;
+
+	if (d == NULL)
+		return;
+	put_flag(o, "enforceManagedNetwork", s->preset != 0 ||
+	    s->sandbox != NULL);
+	json_out_key(o, "networkProxy");
+	json_out_open(o, '{');
+	json_out_key(o, "proxy");
+	json_out_open(o, '{');
+	put_flag(o, "enabled", true);
+	put_flag(o, "enableSocks5", true);
+	put_flag(o, "enableSocks5Udp", false);
+	put_flag(o, "allowUpstreamProxy", true);
+	put_flag(o, "dangerouslyAllowAllUnixSockets", false);
+	put_flag(o, "allowLocalBinding", false);
+	json_out_key(o, "mode");
+	json_out_str(o, "full");
+	json_out_key(o, "domains");
+	json_out_open(o, '{');
+	for (; *d != NULL; d++) {
+		json_out_key_text(o, *d, strlen(*d));
+		json_out_str(o, "allow");
+	}
+	json_out_close(o, '}');
+	json_out_close(o, '}');
+	json_out_close(o, '}');
+}
+
+static void
 put_size(struct json_out *o, uint16_t rows, uint16_t cols)
 {
 	json_out_key(o, "ptySize");
@@ -213,6 +252,7 @@ process_put_start(struct buf *b, const struct execsrv *x,
 	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_start, &copy) == -1 ||
 	    process_put_policy(&o, s) == -1 || process_put_sandbox(&o, s) == -1)
 		return -1;
+	process_put_network(&o, s);
 	if (s->tty && s->rows > 0 && s->cols > 0 &&
 	    execsrv_can(x, "execsrvPtySize"))
 		put_size(&o, s->rows, s->cols);
