@@ -225,7 +225,7 @@ def again_and_again():
     server = Server()
     some = [connect(server.url) for _ in range(8)]
     for i, c in enumerate(some):
-        c.start("p", "sh", "-c", COUNT % 400)
+        c.start("p", "sh", "-c", COUNT % 250)
     for round_ in range(6):
         kill(server)
         # One that cannot start leaves them to the next.
@@ -239,7 +239,7 @@ def again_and_again():
             adopted(server, len(some))
     adopted(server, len(some))
     for c in some:
-        lines(c, "p", 400)
+        lines(c, "p", 250)
         c.close()
     server.stop()
 
