@@ -25,7 +25,7 @@
 #define BENCH_TIMEOUT	90
 
 enum kind { KIND_SERVER, KIND_USER, KIND_PROGRAM, KIND_REMOTE,
-	    KIND_DRIVER };
+	    KIND_LINE, KIND_DRIVER };
 
 static const struct group {
 	const char	*name;
@@ -36,6 +36,7 @@ static const struct group {
 #define FN_USER(name)		bench_##name
 #define FN_PROGRAM(name)	bench_##name
 #define FN_REMOTE(name)		bench_##name
+#define FN_LINE(name)		bench_##name
 #define FN_DRIVER(name)		NULL
 #define GROUP(name, kind, extra)	{ #name, KIND_##kind, FN_##kind(name) },
 #define VALUE(key, unit, goal, limit, label)
@@ -195,7 +196,8 @@ main(int argc, char **argv)
 		errx(2, "usage: bench list | GROUP URL PID [FOLDER] | "
 		    "GROUP PROGRAM...");
 	g = find_group(argv[1]);
-	if (g->fn == NULL || (g->kind == KIND_SERVER && argc != 4) ||
+	if (g->fn == NULL || (argc != 4 &&
+	    (g->kind == KIND_SERVER || g->kind == KIND_LINE)) ||
 	    (g->kind == KIND_USER && argc != 5))
 		errx(2, "%s: not measured like this", g->name);
 	if (g->kind == KIND_PROGRAM || g->kind == KIND_REMOTE)

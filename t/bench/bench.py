@@ -64,8 +64,9 @@ class Server:
         self.env = dict(os.environ, **env)
         self.child = None
 
-    def start(self, errors, folder=None):
-        """Its address and pid; as the owner of the folder, at home there."""
+    def start(self, errors, folder=None, line=None):
+        """Its address and pid; as the owner of the folder, at home there; or
+        behind a slow line."""
         more, env = {}, self.env
         if folder:
             env = dict(env, HOME=folder.home, CODEX_HOME=folder.home,
@@ -73,7 +74,8 @@ class Server:
             if os.getuid() == 0:
                 more = {'user': NOBODY, 'group': NOBODY, 'extra_groups': []}
         self.child = subprocess.Popen(
-            self.argv, env=env, stdin=subprocess.DEVNULL,
+            (line.prefix if line else []) + self.argv, env=env,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=errors, cwd='/tmp', **more)
         ready, _, _ = select.select([self.child.stdout], [], [], START_SECONDS)
         line = self.child.stdout.readline().decode() if ready else ''
@@ -94,6 +96,53 @@ class Server:
             child.kill()
             child.wait()
         child.stdout.close()
+
+
+class Line:
+    """A network namespace whose loopback has so many bytes a second each way,
+    and a queue of ROOM bytes."""
+
+    RATES = {'line1': 125000, 'line8': 1000000}
+    ROOM = 65536
+
+    def __init__(self, rate):
+        if os.getuid() != 0 or not all(map(shutil.which, (
+                'ip', 'tc', 'unshare', 'nsenter'))):
+            raise Failed('a slow line wants root, ip, tc, unshare, nsenter')
+        self.holder = subprocess.Popen(
+            ['unshare', '-n', 'sh', '-c', 'echo; exec sleep 100000'],
+            stdout=subprocess.PIPE)
+        self.prefix = ['nsenter', '-t', str(self.holder.pid), '-n']
+        if not self.holder.stdout.readline():
+            self.close()
+            raise Failed('no network namespaces')
+        self.run('ip', 'link', 'set', 'lo', 'up', 'mtu', '1500')
+        self.run('tc', 'qdisc', 'add', 'dev', 'lo', 'root', 'handle', '1:',
+                 'htb', 'default', '20')
+        for name in ('10', '20'):
+            self.run('tc', 'class', 'add', 'dev', 'lo', 'parent', '1:',
+                     'classid', '1:' + name, 'htb', 'rate', '10gbit',
+                     'quantum', '60000')
+            self.run('tc', 'qdisc', 'add', 'dev', 'lo', 'parent', '1:' + name,
+                     'tbf', 'rate', '%dbps' % rate, 'burst',
+                     str(max(5000, rate // 100)), 'limit', str(self.ROOM))
+
+    def run(self, *words):
+        done = subprocess.run(self.prefix + list(words), text=True,
+                              stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            raise Failed('%s: %s' % (' '.join(words), done.stderr.strip()))
+
+    def from_server(self, url):
+        """What a server sends takes the other way."""
+        self.run('tc', 'filter', 'add', 'dev', 'lo', 'parent', '1:',
+                 'protocol', 'ip', 'u32', 'match', 'ip', 'sport',
+                 url.rsplit(':', 1)[1].strip('/'), '0xffff', 'flowid', '1:10')
+
+    def close(self):
+        self.holder.kill()
+        self.holder.wait()
+        self.holder.stdout.close()
 
 
 class Folder:
@@ -216,11 +265,12 @@ def copies(server):
 
 # ---- measuring -------------------------------------------------------------
 
-def run_bench(bench, arguments):
+def run_bench(bench, arguments, prefix=()):
     """Run bench; its "key value" lines as a dictionary."""
     with tempfile.TemporaryFile('w+') as errors:    # read when it is over
-        done = subprocess.run([bench] + arguments, stdout=subprocess.PIPE,
-                              stderr=errors, env=run_bench.env)
+        done = subprocess.run([*prefix, bench] + arguments,
+                              stdout=subprocess.PIPE, stderr=errors,
+                              env=run_bench.env)
         errors.seek(0)
         lines = errors.read().splitlines()
     if done.returncode != 0:
@@ -245,6 +295,19 @@ def installed_size(server, work):
     return {'size': total / 1024}
 
 
+def measure_line(server, group, bench, work):
+    """A group on a server behind a slow line."""
+    line = Line(Line.RATES[group['name']])
+    with open(os.path.join(work, 'stderr'), 'w') as errors:
+        try:
+            url, pid = server.start(errors, line=line)
+            line.from_server(url)
+            return run_bench(bench, [group['name'], url, pid], line.prefix)
+        finally:
+            server.stop()
+            line.close()
+
+
 def measure(server, group, bench, work, folder):
     """One group on one server, started for it."""
     if group['kind'] == 'DRIVER':
@@ -256,6 +319,8 @@ def measure(server, group, bench, work, folder):
         return run_bench(bench, [group['name']] + server.argv)
     if group['kind'] == 'REMOTE':
         return run_bench(bench, [group['name']] + server.remote)
+    if group['kind'] == 'LINE':
+        return measure_line(server, group, bench, work)
     if group['name'] == 'memory' and copies(server):
         say('%s: other copies of it run: its PSS will look too small' %
             server.name)

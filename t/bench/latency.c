@@ -1,7 +1,9 @@
 /* How long one thing takes: connect, spawn, echo, resume, a blocked request. */
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <err.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +151,108 @@ bench_ttyecho(const struct bench *b)
 	measure_echoes(c, SECONDS, &s);
 	report(VALUE_ttyecho, samples_at(&s, 0.5) * US);
 	client_close(&c);
+}
+
+/* --- other work beside --- */
+
+#define LOOPS_MAX	8
+
+/* Processes that compute, at our priority. */
+static void
+loops_start(pid_t *loops, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if ((loops[i] = fork()) == -1)
+			err(1, "fork");
+		if (loops[i] != 0)
+			continue;
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1)
+			_exit(1);
+		for (volatile unsigned long n = 0;; n++)
+			continue;
+	}
+}
+
+static void
+loops_stop(const pid_t *loops, int n)
+{
+	for (int i = 0; i < n; i++) {
+		kill(loops[i], SIGKILL);
+		waitpid(loops[i], NULL, 0);
+	}
+}
+
+static void
+echo_beside(const struct bench *b, int n, enum value p50, enum value p99)
+{
+	struct samples	 s;
+	pid_t		 loops[LOOPS_MAX];
+
+	loops_start(loops, n);
+	measure_echo(b, CLIENT_QUICKACK, 2 * SECONDS, &s);
+	loops_stop(loops, n);
+	report(p50, samples_at(&s, 0.5) * US);
+	report(p99, samples_at(&s, 0.99) * US);
+}
+
+void
+bench_beside(const struct bench *b)
+{
+	echo_beside(b, 0, VALUE_beside0, VALUE_beside0_p99);
+	echo_beside(b, 2, VALUE_beside2, VALUE_beside2_p99);
+	echo_beside(b, 8, VALUE_beside8, VALUE_beside8_p99);
+}
+
+/* --- a slow line --- */
+
+#define LINE_FULL	5.0	/* seconds, until all that holds some is full */
+#define LINE_SECONDS	12.0
+#define LINE_PAUSE	0.25	/* between two requests */
+
+/* Flood, and ask from time to time; a request that is not answered counts. */
+static void
+measure_line(const struct bench *b, enum value wait, enum value rate)
+{
+	struct client	*c = client_open(b, 0);
+	struct samples	 s;
+	struct msg	 m;
+	double		 begin = now(), from = begin + LINE_FULL, asked = 0;
+	double		 until = from + LINE_SECONDS, bytes = 0;
+	long		 id = 0;
+
+	samples_init(&s, LINE_FULL + LINE_SECONDS);
+	client_start(c, "flood", false, "\"%s\",\"blocks\",\"%s\"",
+	    b->command, "1000000000000");
+	while (now() < until) {
+		if (id == 0 && now() > from && now() > asked + LINE_PAUSE) {
+			asked = now();
+			id = client_call(c, "environment/status", "{}");
+		}
+		client_next(c, &m);
+		if (m.kind == MSG_OUTPUT && now() > from)
+			bytes += (double)msg_bytes(&m);
+		if (m.kind == MSG_REPLY && m.id == id) {
+			samples_add(&s, now() - asked);
+			id = 0;
+		}
+	}
+	if (id != 0)
+		samples_add(&s, now() - asked);
+	report(wait, samples_at(&s, 0.5) * US);
+	report(rate, bytes / 1e3 / (now() - from));
+	client_close(&c);
+}
+
+void
+bench_line1(const struct bench *b)
+{
+	measure_line(b, VALUE_line1, VALUE_line1_rate);
+}
+
+void
+bench_line8(const struct bench *b)
+{
+	measure_line(b, VALUE_line8, VALUE_line8_rate);
 }
 
 /* Take output as fast as it comes for so long; then end its process. */

@@ -154,10 +154,10 @@ bench_sbwrite(const struct bench *b)
 	measure_write(b, workspace_write, VALUE_sbwritews);
 }
 
-/* Run /bin/true to its end; the time to `closed`. */
+/* Run /bin/true to its end; the times to the answer and to `closed`. */
 static double
 start_once(const struct bench *b, struct client *c, const struct policy *p,
-    int number)
+    int number, double *answer_out)
 {
 	struct msg	m;
 	double		begin = now(), end = 0;
@@ -175,26 +175,34 @@ start_once(const struct bench *b, struct client *c, const struct policy *p,
 			errx(1, "/bin/true failed");
 		if (m.kind == MSG_CLOSED)
 			end = now();
+		if (m.kind == MSG_REPLY)
+			*answer_out = now() - begin;
 		left -= m.kind == MSG_REPLY || m.kind == MSG_EXITED ||
 		    m.kind == MSG_CLOSED;
 	}
 	return end - begin;
 }
 
+/* answered: until the answer to the start; value: until `closed`. */
 static void
 measure_start(const struct bench *b, int flags, const struct policy *p,
-    enum value value)
+    enum value value, enum value answered)
 {
 	struct client	*c = client_open(b, flags);
-	struct samples	 s;
+	struct samples	 s, answers;
+	double		 answer;
 	int		 number = 0;
 
 	while (number < WARM_UP)
-		start_once(b, c, p, number++);
+		start_once(b, c, p, number++, &answer);
 	samples_init(&s, SECONDS);
-	while (samples_more(&s))
-		samples_add(&s, start_once(b, c, p, number++));
+	samples_init(&answers, SECONDS);
+	while (samples_more(&s)) {
+		samples_add(&s, start_once(b, c, p, number++, &answer));
+		samples_add(&answers, answer);
+	}
 	report(value, samples_at(&s, 0.5) * US);
+	report(answered, samples_at(&answers, 0.5) * US);
 	client_close(&c);
 }
 
@@ -204,17 +212,19 @@ bench_sbstart(const struct bench *b)
 	struct policy	 p;
 	struct samples	 s;
 	struct client	*c;
+	double		 answer;
 
 	policy_init(&p, b, workspace_write);
 	samples_init(&s, SECONDS);
 	for (int i = 0; i < FIRSTS; i++) {
 		c = client_open(b, 0);
-		samples_add(&s, start_once(b, c, &p, 0));
+		samples_add(&s, start_once(b, c, &p, 0, &answer));
 		client_close(&c);
 	}
 	report(VALUE_sbstart_first, samples_at(&s, 0.5) * US);
-	measure_start(b, 0, &p, VALUE_sbstart);
-	measure_start(b, CLIENT_QUICKACK, &p, VALUE_sbstart_ack);
+	measure_start(b, 0, &p, VALUE_sbstart, VALUE_sbstart_answer);
+	measure_start(b, CLIENT_QUICKACK, &p, VALUE_sbstart_ack,
+	    VALUE_sbstart_ack_answer);
 }
 
 /*
@@ -228,6 +238,7 @@ bench_holder(const struct bench *b)
 	struct policy	 p;
 	struct fscall	 plain, f;
 	double		 before;
+	double		 answer;
 
 	policy_init(&p, b, confined);
 	fscall_init(&plain, b, "fs/readFile", "small", NULL, 0);
@@ -240,7 +251,7 @@ bench_holder(const struct bench *b)
 	before = usage_pss(b->pid);
 	for (int i = 0; i < HOLDERS; i++) {
 		fscall_once(c[i], &f);
-		start_once(b, c[i], &p, 0);
+		start_once(b, c[i], &p, 0, &answer);
 	}
 	nap(0.5);
 	report(VALUE_holder, (usage_pss(b->pid) - before) / HOLDERS);
