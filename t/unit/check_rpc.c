@@ -12,6 +12,7 @@
 #include "common/limit.h"
 #include "worker/conn/conn.h"
 #include "worker/fs/pathwatch.h"
+#include "worker/proc/snapshot.h"
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 #include "worker/sandbox/sockmark.h"
@@ -165,6 +166,12 @@ void
 sockmark_free(struct sockmark **bp)
 {
 	ck_assert_ptr_null(*bp);
+}
+
+void
+snapshots_free(struct snapshots **ssp)
+{
+	ck_assert_ptr_null(*ssp);
 }
 
 /* --- of handlers --- */
