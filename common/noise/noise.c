@@ -53,19 +53,12 @@ hkdf(const uint8_t ck[NOISE_HASH], const uint8_t *input, size_t len,
 }
 
 static void
-set_key(struct noise_symmetric *s)
-{
-	s->n = 0;
-	s->has_key = true;
-}
-
-static void
 mix_key(struct noise_symmetric *s, const uint8_t input[32])
 {
 	uint8_t	*out[] = { s->ck, s->k };
 
 	hkdf(s->ck, input, 32, out, 2);
-	set_key(s);
+	s->n = 0;
 }
 
 static void
@@ -75,7 +68,7 @@ mix_key_and_hash(struct noise_symmetric *s, const uint8_t input[32])
 
 	hkdf(s->ck, input, 32, out, 3);
 	mix_hash(s, u, sizeof(u));
-	set_key(s);
+	s->n = 0;
 	sodium_memzero(u, sizeof(u));
 }
 

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,7 +59,6 @@ struct noise_symmetric {
 	uint8_t		 ck[NOISE_HASH];
 	uint8_t		 k[GCM_KEY];
 	uint64_t	 n;
-	bool		 has_key;
 };
 
 /* State between messages 1 and 2; secret. */

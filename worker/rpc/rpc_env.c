@@ -9,7 +9,11 @@
 
 #include "config.h"
 
-void
+/*
+ * Write a path as a URI: a member, or an element if key is NULL.  Nothing if
+ * path is NULL or not absolute.
+ */
+static void
 rpc_put_uri(struct json_out *o, const char *key, const char *path)
 {
 	if (path == NULL || path[0] != '/')

@@ -13,12 +13,6 @@ typedef void	 rpc_fn(struct rpc *rpc, struct rpc_req *req, void *params,
 #undef RPC
 
 /*
- * Write a path as a URI: a member, or an element if key is NULL.  Nothing if
- * path is NULL or not absolute.
- */
-void	 rpc_put_uri(struct json_out *o, const char *key, const char *path);
-
-/*
  * Set the paths of an operation about the stock client's files: its directory,
  * CODEX_HOME (with force) or .codex in HOME; to, HOME.  False: neither is one.
  */
