@@ -1175,8 +1175,7 @@ struct execsrv_start {
 	/*
 	 * A managed network: domains that the process may reach, by a proxy, as
 	 * patterns, ended by NULL; with a sandbox nothing else.  NULL: none.
-	 * Ask execsrv_can(x, "networkProxyLaunch") before: other servers ignore
-	 * it.
+	 * For servers with networkProxyLaunch; others would ignore it.
 	 */
 	const char *const	*allow_domains;
 };
@@ -1184,7 +1183,8 @@ struct execsrv_start {
 /*
  * Start a process; on_answer tells whether it runs.  NULL with errno:
  * EILSEQ (text that is not UTF-8), EINVAL (argv is empty, cwd is not absolute,
- * a variable without name), EFBIG, ENOMEM, EPIPE (the connection failed).
+ * a variable without name), EOPNOTSUPP (allow_domains, which the server does
+ * not know), EFBIG, ENOMEM, EPIPE (the connection failed).
  */
 struct execsrv_process *execsrv_process_start(struct execsrv *x,
 		    const struct execsrv_start *s,

@@ -727,12 +727,6 @@ run_start(struct run *r)
 	r->name = s.argv[0];
 	s.preset = r->o->sandbox;
 	s.allow_domains = r->o->allow_domains;
-	/* Another server would ignore it. */
-	if (s.allow_domains != NULL &&
-	    !execsrv_can(r->x, "networkProxyLaunch")) {
-		run_fail(r, "the server has no managed networks");
-		return -1;
-	}
 	s.env = r->o->env;
 	s.tty = r->tty;
 	s.cwd = choose_cwd(r, here);

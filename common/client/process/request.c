@@ -245,6 +245,11 @@ process_put_start(struct buf *b, const struct execsrv *x,
 		errno = EINVAL;
 		return -1;
 	}
+	if (s->allow_domains != NULL &&
+	    !execsrv_can(x, "networkProxyLaunch")) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
 	if (s->env == NULL)
 		copy.env = none;
 	json_out_init(&o, b);
