@@ -106,7 +106,7 @@ class App:
         self.model.__enter__()
         home, registry = self.rig.folder('client'), self.exchange.registry
         self.rig.file('client/.codex/config.toml',
-                      CONFIG % (self.model.url, ''))
+                      CONFIG % ('', self.model.url, ''))
         env = dict(self.rig.env, HOME=str(home), CODEX_HOME=str(
             home / '.codex'), **{'CODEX_EXEC_SERVER_NOISE_' + name: value
                                  for name, value in (
