@@ -44,7 +44,7 @@ struct chan {
 	chan_msg_fn	*on_msg;
 	chan_end_fn	*on_end;
 	void		*arg;
-	bool		 is_busy, is_closed;
+	bool		 is_busy, is_closed, is_urgent;
 	char		 columns[2048], kinds[64], row[4096];	/* the last */
 	char		 text[16384];	/* rows and ends, a line each */
 	unsigned	 nrows, nends;
@@ -242,6 +242,13 @@ chan_set_limit(struct chan *c, size_t max)
 {
 	ck_assert(!c->is_closed);
 	ck_assert_uint_gt(max, LIMIT_CONTROL_MESSAGE);
+}
+
+void
+chan_urgent(struct chan *c)
+{
+	ck_assert(!c->is_closed);
+	c->is_urgent = true;
 }
 
 bool
@@ -589,6 +596,8 @@ client(uid_t uid)
 	turn();
 	ck_assert_uint_eq(ncoming, 0);
 	ck_assert_int_eq(eventfd_read(door, &(eventfd_t){ 0 }), 0);
+	ck_assert(nchans == before || chans[before].is_closed ||
+	    chans[before].is_urgent);
 	return nchans > before ? &chans[before] : NULL;
 }
 
