@@ -12,6 +12,7 @@
 #include "config.h"
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"
+#include "master/adopt/adopt.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/ctl/gauges.h"
 #include "master/remote/remote.h"
@@ -92,7 +93,8 @@ ctl_status(struct ctl_client *c)
 		TEXT("tcp_users"), TEXT("directory"), TEXT("audit"),
 		NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
-		NUMBER("waiting"), NUMBER("memory"), TEXT("sandbox"),
+		NUMBER("waiting"), NUMBER("crashes"), NUMBER("memory"),
+		TEXT("sandbox"),
 		TEXT("limits"),
 #define STAT(name, metric, meaning)	NUMBER(#name),
 #include "proto/stat.def"
@@ -131,6 +133,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, child_count_spare(m));
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
+	ctl_row_number(&row, adopt_deaths(m->adopt));
 	ctl_row_number(&row, membudget_total(m->budget));
 	ctl_row_text(&row, pool_sandbox(m->pool));
 	cgroups_print(m->cgroups, limits, sizeof(limits));
@@ -260,6 +263,8 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	fill_session(&row, r, rep);
 	ctl_row_number(&row, r->uplink);
 	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
+	ctl_row_text(&row, r->owner == NULL || r->owner->version[0] == '\0' ?
+	    PACKAGE_VERSION : r->owner->version);
 	ctl_row_list(&row, &c->text);
 	buf_init(&refused, (size_t)LIMIT_CONTROL_MESSAGE / 4);
 	for (i = 0; rep != NULL && i < rep->n_refused; i++) {
@@ -279,6 +284,7 @@ ctl_show(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
 		SESSION_COLUMNS, NUMBER("uplink"), TEXT("transcript"),
+		TEXT("version"),
 		LIST("processes"), LIST("refused"), END
 	};
 	struct route			*r;

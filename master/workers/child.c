@@ -564,7 +564,7 @@ child_stop(struct child *c, bool is_too_many)
 	Ipc__Stop	 out = IPC__STOP__INIT;
 
 	assert(c->end != CHILD_LEAVES || c->state == CHILD_LEAVING);
-	if (c->state == CHILD_AWAITED && c->chan == NULL) {
+	if (c->state == CHILD_AWAITED) {
 		if (c->end == CHILD_STAYS)
 			child_set_end(c, CHILD_STOPS);
 		return;

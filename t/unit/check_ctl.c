@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "config.h"
+#include "master/adopt/adopt.h"
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/auth/names.h"
@@ -238,6 +239,12 @@ chan_free(struct chan **cp)
 }
 
 void
+chan_urgent(struct chan *c)
+{
+	(void)c;
+}
+
+void
 chan_set_limit(struct chan *c, size_t max)
 {
 	ck_assert(!c->is_closed);
@@ -430,6 +437,13 @@ membudget_total(const struct membudget *b)
 {
 	(void)b;
 	return 4096;
+}
+
+unsigned
+adopt_deaths(const struct adopt *a)
+{
+	(void)a;
+	return 9;
 }
 
 const char *
@@ -888,6 +902,7 @@ START_TEST(test_status)
 	CELL(c, "spare", "7");
 	CELL(c, "greeting", "3");
 	CELL(c, "waiting", "4");
+	CELL(c, "crashes", "9");
 	CELL(c, "memory", "4096");
 	CELL(c, "sandbox", "namespaces");
 	CELL(c, "limits", "memory");
