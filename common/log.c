@@ -309,8 +309,31 @@ put_text_line(struct line *l, const char *text)
 	put_clean(l, text, false);
 }
 
+/* Each as a whole, or not at all. */
 static void
-put_json_line(struct line *l, enum log_level level, const char *text)
+log_put_members(struct line *l, const struct log_member *m)
+{
+	size_t	 room;
+
+	for (; m != NULL && m->key != NULL; m++) {
+		/* Escaped, a byte becomes six at most. */
+		room = strlen(m->key) + 32 +
+		    (m->text != NULL ? 6 * strlen(m->text) : 0);
+		if (l->max - 1 - l->n < room)
+			continue;
+		if (m->text == NULL) {
+			log_put(l, ",\"%s\":%llu", m->key, m->n);
+			continue;
+		}
+		log_put(l, ",\"%s\":\"", m->key);
+		put_clean(l, m->text, true);
+		log_put(l, "\"");
+	}
+}
+
+static void
+put_json_line(struct line *l, enum log_level level, const char *text,
+    const struct log_member *members)
 {
 	if (sink.target == TO_SYSLOG)
 		log_put(l, "execsrvd[%ld]: ", (long)getpid());
@@ -324,11 +347,16 @@ put_json_line(struct line *l, enum log_level level, const char *text)
 	l->max -= 2;			/* for the closing "} */
 	put_clean(l, text, true);
 	l->max += 2;
-	log_put(l, "\"}");
+	log_put(l, "\"");
+	l->max--;
+	log_put_members(l, members);
+	l->max++;
+	log_put(l, "}");
 }
 
 static void
-emit(enum log_level level, int error, const char *fmt, va_list ap)
+emit(enum log_level level, int error, const struct log_member *members,
+    const char *fmt, va_list ap)
 {
 	char		 text[LOG_LINE_MAX];
 	struct line	 l;
@@ -348,7 +376,7 @@ emit(enum log_level level, int error, const char *fmt, va_list ap)
 	else if (sink.target == TO_JOURNAL)
 		log_put(&l, "<%d>", priorities[level]);
 	if (sink.json)
-		put_json_line(&l, level, text);
+		put_json_line(&l, level, text, members);
 	else
 		put_text_line(&l, text);
 	if (sink.target == TO_SYSLOG) {
@@ -364,7 +392,7 @@ emit(enum log_level level, int error, const char *fmt, va_list ap)
 	va_list	 ap;							\
 									\
 	va_start(ap, fmt);						\
-	emit(level, error, fmt, ap);					\
+	emit(level, error, NULL, fmt, ap);				\
 	va_end(ap);							\
 } while (0)
 
@@ -378,6 +406,16 @@ void
 log_info(const char *fmt, ...)
 {
 	EMIT(LOG_LEVEL_INFO, 0);
+}
+
+void
+log_info_with(const struct log_member *members, const char *fmt, ...)
+{
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	emit(LOG_LEVEL_INFO, 0, members, fmt, ap);
+	va_end(ap);
 }
 
 void

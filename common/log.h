@@ -63,6 +63,19 @@ void	 log_info(const char *fmt, ...) LOG_FORMAT(1);
 void	 log_warn(const char *fmt, ...) LOG_FORMAT(1);	/* with errno */
 void	 log_warnx(const char *fmt, ...) LOG_FORMAT(1);
 
+/*
+ * A line that in JSON has members of its own besides its text: until one
+ * without a key; text NULL: a number.  What does not fit with the text is left
+ * out.
+ */
+struct log_member {
+	const char		*key;
+	const char		*text;
+	unsigned long long	 n;
+};
+void	 log_info_with(const struct log_member *members, const char *fmt, ...)
+	    LOG_FORMAT(2);
+
 /* Log and exit(1): at start-up, or when an invariant of ours is broken. */
 void	 fatal(const char *fmt, ...) LOG_FORMAT(1) NORETURN;
 void	 fatalx(const char *fmt, ...) LOG_FORMAT(1) NORETURN;

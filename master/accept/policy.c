@@ -683,7 +683,10 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	STAT_INC(m, refused);
 	if (by_list)
 		STAT_INC(m, not_allowed);
-	log_info("%s: refused: %s", p->text, why);
+	log_info_with((struct log_member[]){
+	    { "event", "refused", 0 }, { "peer", p->text, 0 },
+	    { "why", why, 0 }, { NULL, NULL, 0 } },
+	    "%s: refused: %s", p->text, why);
 	audit_peer(m, p, (struct audit_what){ .event = AUDIT_session_refused,
 	    .why = why });
 	return c == NULL ? 503 : 403;

@@ -83,7 +83,11 @@ def json_lines():
         seen = set()
         for line in read(path).splitlines():
             d = json.loads(line)
-            check(list(d) in (["time", "level", "role", "pid", "message"],
+            # Some have members of their own, behind the others.
+            own = list(d)[list(d).index("message") + 1:]
+            check(bool(own) == ("event" in d), line)
+            check([k for k in d if k not in own] in (
+                              ["time", "level", "role", "pid", "message"],
                               ["time", "level", "role", "pid", "session",
                                "message"]), line)
             check(re.fullmatch(TIME.strip(), d["time"]), line)
@@ -91,6 +95,9 @@ def json_lines():
             seen.add((d["role"], d.get("session")))
             if "started: " in d["message"] and "session" in d:
                 check(r't??[31mworker[1]: \x ??"end' in d["message"], line)
+                check(d["event"] == "session-started" and
+                      d["client"].startswith("t??[31m") and
+                      d["uid"] == os.getuid(), line)
         check(("execsrvd", None) in seen and ("worker", 1) in seen,
               "%s" % seen)
 

@@ -232,6 +232,32 @@ START_TEST(test_json)
 END_TEST
 
 /* Cut, it is JSON all the same, and one write that no other can break. */
+/* Members of its own; text lines have none. */
+START_TEST(test_json_members)
+{
+	static char			 huge[4000];
+	const struct log_member		 m[] = {
+		{ "peer", "a\"b\n", 0 }, { "n", NULL, 18446744073709551615ULL },
+		{ "huge", huge, 0 }, { "last", "x", 0 }, { NULL, NULL, 0 }
+	};
+
+	const char	*p;
+
+	memset(huge, 'x', sizeof(huge) - 1);
+	log_set_how("stderr,json");
+	log_info_with(m, "words %d", 7);
+	p = raw();
+	ck_assert_str_eq(member(p, "message"), "words 7");
+	ck_assert_str_eq(member(p, "peer"), "a\"b\n");
+	ck_assert_str_eq(member(p, "n"), "18446744073709551615");
+	ck_assert_str_eq(member(p, "last"), "x");
+	ck_assert_ptr_null(strstr(p, "huge"));
+	log_set_how("stderr");
+	log_info_with(m, "words %d", 8);
+	ck_assert_ptr_null(strstr(raw(), "peer"));
+}
+END_TEST
+
 START_TEST(test_json_long)
 {
 	static const char *const	 kinds[] = { "x", "\x01", "\"", "\xff",
@@ -329,6 +355,7 @@ main(void)
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_priorities);
 	tcase_add_test(t, test_json);
+	tcase_add_test(t, test_json_members);
 	tcase_add_test(t, test_json_long);
 	tcase_add_test(t, test_file);
 	tcase_add_test(t, test_how);

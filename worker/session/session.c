@@ -403,7 +403,12 @@ session_attach(struct session *s)
 	/* Tell the master after the client has its answer. */
 	link_soon(s->link, is_new ? link_opened : link_attached);
 	if (is_new && !s->resuming)
-		log_info("started: uid %lu, from %s, client \"%s\"",
+		log_info_with((struct log_member[]){
+		    { "event", "session-started", 0 },
+		    { "uid", NULL, geteuid() },
+		    { "peer", s->client.peer, 0 },
+		    { "client", s->client.name, 0 }, { NULL, NULL, 0 } },
+		    "started: uid %lu, from %s, client \"%s\"",
 		    (unsigned long)geteuid(), s->client.peer,
 		    s->client.name);
 	else

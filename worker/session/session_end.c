@@ -41,7 +41,14 @@ log_end(struct session *s, Ipc__Used *out)
 	if (s->end.detached != NULL)
 		snprintf(detached, sizeof(detached), "detached: %s; ",
 		    s->end.detached);
-	log_info("%sended: %s; %llu bytes out, %llu bytes in, "
+	log_info_with((struct log_member[]){
+	    { "event", "session-ended", 0 }, { "why", s->end.why, 0 },
+	    { "bytes_out", NULL, s->procs.bytes_out },
+	    { "bytes_in", NULL, s->procs.bytes_in },
+	    { "processes", NULL, s->procs.started },
+	    { "cpu_ms", NULL, a.used.cpu_ms },
+	    { "peak_kib", NULL, a.used.peak_kib }, { NULL, NULL, 0 } },
+	    "%sended: %s; %llu bytes out, %llu bytes in, "
 	    "%u processes, cpu %llu ms, read %llu KiB, written %llu KiB, "
 	    "peak %llu KiB, commands %llu KiB%s", detached, s->end.why,
 	    (unsigned long long)s->procs.bytes_out,
