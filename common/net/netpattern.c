@@ -91,6 +91,9 @@ netpattern_make(const char *text, size_t len, char out[NETHOST_MAX])
 	/* Without its dot a prefix stands for everything, or for nothing. */
 	if (s.len == 0 || s.len >= NETHOST_MAX)
 		return "a domain pattern is empty or too long";
+	/* It would end the pattern, which is a text from here on. */
+	if (memchr(s.at, '\0', s.len) != NULL)
+		return "a character that no domain pattern has";
 	for (i = 0; i < s.len; i++)
 		out[i] = (char)tolower((unsigned char)s.at[i]);
 	out[s.len] = '\0';
