@@ -78,12 +78,12 @@ static const struct {
 } bad[] = {
 	{ "exit 3", "the server closed the connection" },
 	{ "exec >&- <&-; exec sleep 1000", "the server closed the connection" },
-	{ "read -r a; echo hello", "something else than JSON-RPC" },
+	{ "read -r a; echo hello", "a message that is not JSON-RPC" },
 	{ "read -r a; printf '\\377\\n'; exec sleep 1000", "not UTF-8" },
 	{ "read -r a; echo '{\"id\":1,\"error\":{\"code\":-5,\"message\":"
 	    "\"no\"}}'; exec sleep 1000", "no" },
 	{ "read -r a; echo '{\"id\":1,\"result\":{}}'; exec sleep 1000",
-	    "opened no session" },
+	    "answer to initialize is malformed" },
 };
 
 /* Whatever it does: no child and no descriptor is left. */
@@ -94,7 +94,7 @@ START_TEST(test_bad)
 	spawn(bad[_i].script);
 	ck_assert_ptr_null(x);
 	ck_assert_msg(strstr(e.text, bad[_i].why) != NULL ||
-	    strstr(e.text, "connection is lost") != NULL, "%s", e.text);
+	    strstr(e.text, "connection was lost") != NULL, "%s", e.text);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
 	ck_assert_uint_eq(peer_descriptors(), before);
