@@ -104,7 +104,7 @@ take_fd(struct msghdr *msg, int *fd_out)
  * Where the part of a packet goes that is longer than SMALL.  Without a look at
  * the length first it must be large, and on the stack all its pages would be
  * touched (-fstack-clash-protection).  Cleared after use; our programs have one
- * thread.
+ * thread.  lint-ok: keeps
  */
 static uint8_t	 overlong[LIMIT_CONTROL_MESSAGE - SMALL];
 

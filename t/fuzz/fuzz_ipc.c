@@ -18,7 +18,7 @@
 #include "common/limit.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)
-#define ROLES		5
+#define ROLES		(IPC_ROLE_MONITOR + 1)
 #define FDS_MAX		4
 
 int	 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -18,7 +18,7 @@ print(s.makefile().read())' "$DIR/m.sock" >"$DIR/metrics" || fail "no metrics"
 names=$(grep -o 'execsrv_[a-z_]*' "$rules" | sort -u)
 [ "$(echo "$names" | wc -l)" -ge 6 ] || fail "no names in $rules"
 for name in $names; do
-	has_line "$DIR/metrics" "^$name[ {]" || fail "no metric $name"
+	has_line "$DIR/metrics" "^${name}[ {]" || fail "no metric $name"
 done
 stop_server
 

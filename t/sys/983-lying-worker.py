@@ -36,7 +36,7 @@ LEGAL = {
     "serving": {"resumed": "serving", "attached": "serving",
                 "detached": "serving", "report": "serving",
                 "acted": "serving", "load": "serving", "command": "serving",
-                "command_ended": "serving",
+                "command_ended": "serving", "net_refused": "serving",
                 "memory_ask": "serving",
                 "released": "leaving", "ended": "leaving",
                 "transcript_ask": None},
