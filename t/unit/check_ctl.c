@@ -239,12 +239,6 @@ chan_free(struct chan **cp)
 }
 
 void
-chan_urgent(struct chan *c)
-{
-	(void)c;
-}
-
-void
 chan_set_limit(struct chan *c, size_t max)
 {
 	ck_assert(!c->is_closed);
