@@ -34,7 +34,7 @@ def unread():
     sparse(top + "/f")
     server = Server()
     c = light(server.url)
-    c.start("p", "sh", "-c", "read x; head -c 200000 /dev/zero; "
+    c.start("p", "sh", "-c", "read x; head -c 150000 /dev/zero; "
             "touch %s/written" % top, pipeStdin=True)
     numbers = {begun(c, top + "/f")}
     numbers.add(c.request("fs/writeFile", paths(top + "/small",
@@ -63,7 +63,7 @@ def unread():
     check([m["result"]["size"] > 53 * MIB for m in c.answers.values()
            if "size" in m["result"]] == [True] * 2, "too short")
     check(sum(len(base64.b64decode(m["params"]["chunk"])) for m in c.notes
-              if "chunk" in m["params"]) == 200000, "output is missing")
+              if "chunk" in m["params"]) == 150000, "output is missing")
     c.close()
     server.stop()
 

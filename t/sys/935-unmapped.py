@@ -48,7 +48,8 @@ def control(server, uid):
     """What execsrvctl says to a user: (exit code, output)."""
     with lib.as_uid(uid):
         done = subprocess.run(
-            [BUILD + "/execsrvctl", "sessions"], check=False, text=True,
+            [BUILD + "/execsrvctl", "--json", "sessions"], check=False,
+            text=True,
             env={**os.environ, "EXECSRV_RUNTIME_DIR": server.run},
             capture_output=True, user=uid)
     return done.returncode, done.stdout + done.stderr

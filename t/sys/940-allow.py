@@ -120,7 +120,8 @@ def warnings():
     done = subprocess.run([BUILD + "/execsrvd", "-t", "-f", path], text=True,
                           check=False, stderr=subprocess.PIPE)
     lines = sorted(line[len("execsrvd: warning: " + path):]
-                   for line in done.stderr.splitlines())
+                   for line in done.stderr.splitlines()
+                   if "nothing to listen on" not in line)
     check(done.returncode == 0 and lines == [
         ':1: AllowUsers: there is no user "nobody-at-all"',
         ':2: DenyUsers: there is no user "nope2"',

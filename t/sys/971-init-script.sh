@@ -120,11 +120,14 @@ wait_for 60 is_gone "$second" || fail "it runs on"
 expect 3 init status
 
 # Dead, and the file is there; and it can be started all the same.
+cp "$conf" "$conf.kept"
+echo "Respawn no" >>"$conf"
 expect 0 init start
 third=$(pid_of)
 kill -KILL "$third"
 wait_for 60 is_gone "$third"
 expect 1 init status
+mv "$conf.kept" "$conf"
 expect 0 init start
 is_running "$(pid_of)" || fail "not after a crash"
 expect 0 init stop
