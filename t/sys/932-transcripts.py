@@ -485,9 +485,11 @@ def short():
 
 
 def master_dies():
-    """Nobody makes files any more; those that are there go on."""
+    """Nobody makes files any more, not even a next master; those that are
+    there go on."""
     top = new_dir("t")
-    server = Server("Transcript=all", "TranscriptDir=" + top)
+    server = Server("Transcript=all", "TranscriptDir=" + top,
+                    "OrphanTtl=0")
     c = connect(server.url)
     number = lib.session_of(server, c)
     c.start("p", "sh", "-c", "echo one; read x; echo two", pipeStdin=True)
