@@ -252,6 +252,7 @@ adopt_load(struct adopt *a)
 	struct master		*m = a->master;
 	struct cgroups_names	 groups;
 	struct records_head	*h;
+	unsigned		 last;
 	size_t			 i;
 
 	if (m->rundir.path == NULL)
@@ -274,7 +275,9 @@ adopt_load(struct adopt *a)
 			take_tombstone(a, &a->list[i]);
 	free(a->list);
 	a->list = NULL;
-	cgroups_sweep(m->cgroups);
+	last = cgroups_sweep(m->cgroups);
+	if (last > m->children.next_id)
+		m->children.next_id = last;
 	if (a->is_former)
 		log_info("a former daemon (%s) was killed here: %zu of its "
 		    "sessions go on", a->head.program, a->taken);

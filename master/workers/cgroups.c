@@ -669,13 +669,18 @@ own_sweep(struct cgroups *g, struct own *o)
 		if (e->d_name[0] != (is_v2 ? 'w' : 's'))
 			continue;
 		n = (unsigned)strtoul(e->d_name + 1, &end, 10);
-		if (*end == '\0' && n > 0 && !cgroups_is_kept(g, is_v2, n))
+		if (*end != '\0' || n == 0)
+			continue;
+		/* A new worker must not get a group that is being killed. */
+		if (n > g->last)
+			g->last = n;
+		if (!cgroups_is_kept(g, is_v2, n))
 			retire(g, o, e->d_name);
 	}
 	closedir(d);
 }
 
-void
+unsigned
 cgroups_sweep(struct cgroups *g)
 {
 	int	 i;
@@ -686,6 +691,7 @@ cgroups_sweep(struct cgroups *g)
 	free(g->kept);
 	g->kept = NULL;
 	g->nkept = 0;
+	return g->last;
 }
 
 void
