@@ -67,8 +67,8 @@ void		 cgroups_names(const struct cgroups *g,
 
 /*
  * Keep the groups of a worker of the former master: numbers that are not ours
- * become 0.  After all of them cgroups_sweep() kills what is in other groups, and
- * returns the highest number of any: new ones are above it.
+ * become 0.  After all of them cgroups_sweep() kills what is in other groups
+ * and returns the highest number of any: new ones are above it.
  */
 void		 cgroups_keep(struct cgroups *g, struct cgroups_worker *w);
 unsigned	 cgroups_sweep(struct cgroups *g);
