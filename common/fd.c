@@ -117,6 +117,31 @@ fd_reserve_std(void)
 	return 0;
 }
 
+int
+fd_null_std(bool with_error)
+{
+	int	 null, r = 0;
+
+	if ((null = open("/dev/null", O_RDWR)) == -1)
+		return -1;
+	if (dup2(null, STDIN_FILENO) == -1 || dup2(null, STDOUT_FILENO) == -1 ||
+	    (with_error && dup2(null, STDERR_FILENO) == -1))
+		r = -1;
+	if (null > STDERR_FILENO)
+		fd_close(&null);
+	return r;
+}
+
+int
+fd_take_stdin(bool with_error)
+{
+	int	 fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	if (fd != -1 && fd_null_std(with_error) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
 void
 fd_widen(int pipe)
 {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,15 @@ int	 fd_cloexec(int fd, int on) MUST_CHECK;
 
 /* Open /dev/null for each of 0, 1 and 2 that is closed.  0, or -1, errno. */
 int	 fd_reserve_std(void) MUST_CHECK;
+
+/*
+ * Make standard input and output, and standard error if asked for, /dev/null.
+ * 0, or -1 with errno.
+ */
+int	 fd_null_std(bool with_error) MUST_CHECK;
+
+/* The same, and return what was standard input, above them, close-on-exec. */
+int	 fd_take_stdin(bool with_error) MUST_CHECK;
 
 /* openat2(2) with O_CLOEXEC. */
 int	 fd_openat2(int dir, const char *path, int flags, uint64_t resolve)

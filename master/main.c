@@ -304,7 +304,6 @@ static void
 report_ready(const struct master *m, int ready)
 {
 	const struct listener	*l;
-	int			 null;
 
 	TAILQ_FOREACH(l, &m->listen.list, entry)
 		sdnotify_listen(m->sdnotify, l->url);
@@ -321,14 +320,9 @@ report_ready(const struct master *m, int ready)
 		fflush(stdout);
 		return;
 	}
-	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) != -1) {
-		dup2(null, STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
-		/* LogTo stderr keeps stderr. */
-		if (log_is_syslog() || m->logs.file != NULL)
-			dup2(null, STDERR_FILENO);
-		fd_close(&null);
-	}
+	/* LogTo stderr keeps stderr. */
+	if (fd_null_std(log_is_syslog() || m->logs.file != NULL) == -1)
+		log_warn("standard streams");
 	if (ready != -1 && write(ready, "", 1) == -1)
 		log_warn("cannot report that the daemon is ready");
 	fd_close(&ready);

@@ -606,7 +606,6 @@ static int
 start_stdio(struct master *m)
 {
 	struct child	*c;
-	int		 null;
 
 	if ((c = pool_take(m->pool)) == NULL ||
 	    child_assign_stdio(c, STDIN_FILENO, STDOUT_FILENO) == -1) {
@@ -614,12 +613,7 @@ start_stdio(struct master *m)
 		return -1;
 	}
 	/* Stdin and stdout are the worker's now. */
-	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1)
-		return -1;
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	fd_close(&null);
-	return 0;
+	return fd_null_std(false);
 }
 
 int

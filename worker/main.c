@@ -50,7 +50,7 @@ int
 main(int argc, char **argv)
 {
 	struct rlimit	 nofile;
-	int		 sock, type, null;
+	int		 sock, type;
 	socklen_t	 len = sizeof(type);
 
 	unsetenv("LD_BIND_NOW");
@@ -61,16 +61,9 @@ main(int argc, char **argv)
 		fprintf(stderr, "execsrv-worker is started by execsrvd(8)\n");
 		return 2;
 	}
-	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
-	    (null = open("/dev/null", O_RDWR)) == -1 ||
-	    dup2(null, STDIN_FILENO) == -1 ||
-	    dup2(null, STDOUT_FILENO) == -1)
-		fatal("standard streams");
 	/* The parent of a daemon may wait for EOF on standard error. */
-	if (log_is_syslog() && dup2(null, STDERR_FILENO) == -1)
-		fatal("standard error");
-	if (null > STDERR_FILENO)
-		close(null);
+	if ((sock = fd_take_stdin(log_is_syslog())) == -1)
+		fatal("standard streams");
 	/* Leave the terminal of a foreground master: no SIGINT by Ctrl-C. */
 	if (setsid() == -1)
 		log_debug("already a session leader");

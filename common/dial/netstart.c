@@ -2,7 +2,6 @@
 
 #include <sys/syscall.h>
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
 #include <unistd.h>
@@ -12,24 +11,6 @@
 #include "common/linux/slice.h"
 #include "common/log.h"
 #include "common/noise/kem.h"
-
-/* Nothing but the channel, on a number beyond the standard streams. */
-static int
-netstart_take_channel(bool keeps_stderr)
-{
-	int	 sock, null;
-
-	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
-	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
-	    dup2(null, STDIN_FILENO) == -1 ||
-	    dup2(null, STDOUT_FILENO) == -1 ||
-	    (!keeps_stderr && dup2(null, STDERR_FILENO) == -1)) {
-		log_warn("standard streams");
-		return -1;
-	}
-	fd_close(&null);
-	return sock;
-}
 
 int
 netstart(const char *role, const char *how, bool keeps_stderr,
@@ -44,9 +25,10 @@ netstart(const char *role, const char *how, bool keeps_stderr,
 		log_warn("confinement");
 		return -1;
 	}
-	if ((sock = netstart_take_channel(keeps_stderr &&
-	    !log_is_syslog())) == -1)
+	if ((sock = fd_take_stdin(!keeps_stderr || log_is_syslog())) == -1) {
+		log_warn("standard streams");
 		return -1;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	/* Ctrl-C in the terminal of who started us is not for us. */
 	if (setsid() == -1)

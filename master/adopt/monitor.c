@@ -5,12 +5,9 @@
 #include <sys/wait.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -36,7 +33,6 @@ struct monitor {
 	uint64_t		 deaths[DEATHS_MAX];
 	unsigned		 ndeaths;
 	uint64_t		 start;		/* clock_ms(): not before */
-	int			 status;	/* of the master, waitpid(2) */
 };
 
 /* --- the master --- */
@@ -112,7 +108,6 @@ monitor_on_exit(struct monitor *m, int status)
 	uint64_t	 now = clock_ms();
 
 	m->pid = 0;
-	m->status = status;
 	fd_close(&m->sock);
 	/* What it said last may not have been read before. */
 	if (m->ends || !m->serves || (WIFEXITED(status) &&
@@ -131,21 +126,6 @@ monitor_on_exit(struct monitor *m, int status)
 
 /* --- what it says --- */
 
-/* Whoever started us may wait for the end of our standard streams. */
-static void
-leave_terminal(const struct monitor *m)
-{
-	int	 null;
-
-	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1)
-		return;
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	if (logto_daemon(m->program.log))
-		dup2(null, STDERR_FILENO);
-	fd_close(&null);
-}
-
 static void
 monitor_on_stage(struct monitor *m, const Ipc__Stage *in)
 {
@@ -154,8 +134,10 @@ monitor_on_stage(struct monitor *m, const Ipc__Stage *in)
 		m->ends = true;
 		break;
 	default:
-		if (!m->serves)
-			leave_terminal(m);
+		/* Whoever started us may wait for the end of its streams. */
+		if (!m->serves && fd_null_std(logto_daemon(m->program.log)) ==
+		    -1)
+			log_warn("standard streams");
 		m->serves = true;
 		break;
 	}

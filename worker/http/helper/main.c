@@ -8,7 +8,6 @@
 
 #include <curl/curl.h>
 
-#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,20 +17,6 @@
 #include "common/log.h"
 #include "worker/http/helper/http_confine.h"
 #include "worker/http/helper/http_serve.h"
-
-/* Move the channel to a descriptor above 2. */
-static int
-helper_take_channel(void)
-{
-	int	 sock, null;
-
-	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
-	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
-	    dup2(null, STDIN_FILENO) == -1 || dup2(null, STDOUT_FILENO) == -1)
-		fatal("standard streams");
-	fd_close(&null);
-	return sock;
-}
 
 /*
  * libcurl ignores HTTP_PROXY, which in a CGI program is a request header.  This
@@ -76,7 +61,8 @@ main(int argc, char **argv)
 	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
 	if (http_confine_early() == -1)
 		fatal("confinement");
-	sock = helper_take_channel();
+	if ((sock = fd_take_stdin(false)) == -1)
+		fatal("standard streams");
 	use_proxy();
 	/* For international domain names. */
 	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)

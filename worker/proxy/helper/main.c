@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,20 +20,6 @@
 #include "common/net/sockdiag.h"
 #include "worker/proxy/helper/proxy_confine.h"
 #include "worker/proxy/helper/proxy_serve.h"
-
-/* Move the channel to a descriptor above 2. */
-static int
-proxy_take_channel(void)
-{
-	int	 sock, null;
-
-	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
-	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
-	    dup2(null, STDIN_FILENO) == -1 || dup2(null, STDOUT_FILENO) == -1)
-		fatal("standard streams");
-	fd_close(&null);
-	return sock;
-}
 
 /* A variable of either case; the lower one wins, as in curl(1). */
 static char *
@@ -76,7 +61,8 @@ main(int argc, char **argv)
 	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
 	if (proxy_confine_early() == -1)
 		fatal("confinement");
-	sock = proxy_take_channel();
+	if ((sock = fd_take_stdin(false)) == -1)
+		fatal("standard streams");
 	signal(SIGPIPE, SIG_IGN);
 	raise_limit();
 	upstream.http = proxy_variable("http_proxy", "HTTP_PROXY");
