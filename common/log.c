@@ -443,3 +443,13 @@ fatalx(const char *fmt, ...)
 	EMIT(LOG_LEVEL_ERROR, 0);
 	exit(1);
 }
+
+void
+log_word(char *out, size_t size, const char *text, size_t len)
+{
+	size_t	 i;
+
+	for (i = 0; i < size - 1 && i < len; i++)
+		out[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
+	out[i] = '\0';
+}

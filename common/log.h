@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum log_level {
 	LOG_LEVEL_ERROR,
@@ -52,6 +53,12 @@ void	 log_set_fd(int fd);
 /* Reopen the destination after rotation or restart; call fn for a log file. */
 void	 log_set_reopen(void (*fn)(void *), void *arg);
 void	 log_reopen(void);
+
+/*
+ * Copy a peer's name as a word for logs and tables, which it cannot forge:
+ * printable ASCII without blanks, '?' for all else, and a NUL.
+ */
+void	 log_word(char *out, size_t size, const char *text, size_t len);
 
 /* Name the session in all further lines; 0: none. */
 void	 log_set_session(unsigned number);

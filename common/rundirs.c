@@ -1,11 +1,17 @@
 #include "common/rundirs.h"
 
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fd.h"
+#include "common/log.h"
 #include "config.h"
 
 /* World-writable folders; a read-only container may have the last one only. */
@@ -57,4 +63,46 @@ rundirs_default(char **dir_out)
 		    (unsigned long)geteuid());
 	}
 	return r == -1 ? -1 : 0;
+}
+
+int
+rundirs_address(const char *dir, const char *name, struct sockaddr_un *un_out)
+{
+	size_t	 n;
+
+	memset(un_out, 0, sizeof(*un_out));
+	un_out->sun_family = AF_UNIX;
+	n = (size_t)snprintf(un_out->sun_path, sizeof(un_out->sun_path),
+	    "%s/%s", dir, name);
+	if (n < sizeof(un_out->sun_path))
+		return 0;
+	errno = ENAMETOOLONG;
+	return -1;
+}
+
+int
+rundirs_listen(const char *dir, const char *name, mode_t mask, int backlog)
+{
+	struct sockaddr_un	 un;
+	mode_t			 old;
+	int			 fd, r;
+
+	if (rundirs_address(dir, name, &un) == -1) {
+		log_warnx("%s/%s: path too long for a socket", dir, name);
+		return -1;
+	}
+	if ((unlink(un.sun_path) == -1 && errno != ENOENT) ||
+	    (fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1) {
+		log_warn("%s", un.sun_path);
+		return -1;
+	}
+	old = umask(mask);
+	r = bind(fd, (struct sockaddr *)&un, sizeof(un));
+	umask(old);
+	if (r == -1 || listen(fd, backlog) == -1) {
+		log_warn("%s", un.sun_path);
+		fd_close(&fd);
+	}
+	return fd;
 }

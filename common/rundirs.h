@@ -1,6 +1,9 @@
 /* Run directories, where execsrvctl finds execsrvd. */
 #pragma once
 
+#include <sys/types.h>
+#include <sys/un.h>
+
 /*
  * The default one of the calling user, malloc'd: /run/execsrv for root,
  * $XDG_RUNTIME_DIR/execsrv for others, if these fail /tmp/execsrv-UID, or
@@ -16,3 +19,15 @@ int	 rundirs_default(char **dir_out);
 
 /* The one of the system's daemon, /run/execsrv unless configured otherwise. */
 const char	*rundirs_system(void);
+
+/* The address of a socket in one.  0, or -1 with errno ENAMETOOLONG. */
+int	 rundirs_address(const char *dir, const char *name,
+	    struct sockaddr_un *un_out) MUST_CHECK;
+
+/*
+ * Listen there for SOCK_SEQPACKET connections, in the place of a file that is
+ * left: the directory is ours and locked.  mask: umask(2) of the socket.  A
+ * non-blocking descriptor, or -1 after a line in the log.
+ */
+int	 rundirs_listen(const char *dir, const char *name, mode_t mask,
+	    int backlog) MUST_CHECK;

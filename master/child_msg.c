@@ -158,15 +158,36 @@ on_acted(struct child *c, const void *body, struct ipc_msg *m)
 	ctl_on_acted(c->master->ctl, c, body);
 }
 
+/* A worker is not trusted: bound what goes into the metrics. */
+static void
+set_running(struct child *c, unsigned running)
+{
+	child_set_running(c, running < c->max_running ? running :
+	    c->max_running);
+}
+
 static void
 on_load(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Load	*in = body;
 
 	(void)m;
-	/* A worker is not trusted: bound what goes into the metrics. */
-	child_set_running(c, in->running < c->max_running ? in->running :
-	    c->max_running);
+	set_running(c, in->running);
+}
+
+/* Tell it what of that much memory it may hold. */
+static struct held
+child_grant_memory(struct child *c, struct held want)
+{
+	struct held	 may = membudget_ask(c->master->budget, &c->share,
+			    c->route->identity, want, c->max_held,
+			    c->master->conf.max_held);
+	Ipc__Memory	 out = IPC__MEMORY__INIT;
+
+	out.output = may.output;
+	out.message = may.message;
+	chan_send(c->chan, IPC_memory, &out, -1);
+	return may;
 }
 
 static void
@@ -174,19 +195,14 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__MemoryAsk	*in = body;
 	struct held		 want = { in->output, in->message }, may;
-	Ipc__Memory		 out = IPC__MEMORY__INIT;
 
 	(void)m;
 	if (c->route == NULL)
 		return;			/* the session has ended */
-	may = membudget_ask(c->master->budget, &c->share, c->route->identity,
-	    want, c->max_held, c->master->conf.max_held);
+	may = child_grant_memory(c, want);
 	assert(may.output <= want.output && may.message <= want.message);
 	if (may.output < want.output || may.message < want.message)
 		STAT_INC(c->master, memory_refused);
-	out.output = may.output;
-	out.message = may.message;
-	chan_send(c->chan, IPC_memory, &out, -1);
 }
 
 /* Only once, so that each guess takes a connection. */
@@ -338,34 +354,6 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 	fd_close(&fd);
 }
 
-/* Copy a version: a worker is not trusted. */
-static void
-set_version(struct child *c, const char *text)
-{
-	size_t	 i;
-
-	for (i = 0; i < sizeof(c->version) - 1 && text[i] != '\0'; i++)
-		c->version[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] :
-		    '?';
-	c->version[i] = '\0';
-}
-
-/* The memory that it holds counts again, whether or not there is room. */
-static void
-give_memory(struct child *c, uint64_t output, uint64_t message)
-{
-	struct held	 want = { output, message }, may;
-	Ipc__Memory	 out = IPC__MEMORY__INIT;
-
-	if (output == 0 && message == 0)
-		return;
-	may = membudget_ask(c->master->budget, &c->share, c->route->identity,
-	    want, c->max_held, c->master->conf.max_held);
-	out.output = may.output;
-	out.message = may.message;
-	chan_send(c->chan, IPC_memory, &out, -1);
-}
-
 static void
 give_log(struct child *c)
 {
@@ -389,7 +377,8 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	child_set_state(c, CHILD_SERVING);
-	set_version(c, in->version);
+	log_word(c->version, sizeof(c->version), in->version,
+	    strlen(in->version));
 	chan_send(c->chan, IPC_adopted, &out, -1);
 	give_log(c);
 	if (!r->opened) {
@@ -403,9 +392,10 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 		route_attached(r);
 	else if (!in->attached)
 		route_detached(r);
-	child_set_running(c, in->running < c->max_running ? in->running :
-	    c->max_running);
-	give_memory(c, in->output, in->message);
+	set_running(c, in->running);
+	/* What it holds counts again, whether or not there is room. */
+	if (in->output > 0 || in->message > 0)
+		child_grant_memory(c, (struct held){ in->output, in->message });
 	STAT_INC(c->master, adopted);
 	log_debug("session %u: adopted", r->number);
 	if (c->end == CHILD_STOPS)
@@ -483,7 +473,7 @@ child_on_pid(struct child *c)
 {
 	struct ptree_stat	 st;
 
-	if (ptree_stat(c->pid, &st) == 0)
+	if (c->master->records != NULL && ptree_stat(c->pid, &st) == 0)
 		c->started = st.start;
 	if (c->route != NULL)
 		route_record(c->route);

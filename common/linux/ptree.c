@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -129,6 +130,19 @@ ptree_stat(pid_t pid, struct ptree_stat *out)
 	out->start = start;
 	out->is_alive = (state != 'Z' && state != 'X') || threads > 1;
 	return 0;
+}
+
+bool
+ptree_is_alive(int pidfd)
+{
+	struct pollfd	 p = { pidfd, POLLIN, 0 };
+	int		 r;
+
+	/* A signal interrupts even a poll without a timeout. */
+	do
+		r = poll(&p, 1, 0);
+	while (r == -1 && errno == EINTR);
+	return r == 0;
 }
 
 /* Without CONFIG_PROC_CHILDREN: look at the parent of every process. */

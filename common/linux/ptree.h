@@ -23,6 +23,9 @@ struct ptree_stat {
 /* 0, or -1: there is no such process. */
 int	 ptree_stat(pid_t pid, struct ptree_stat *out) MUST_CHECK;
 
+/* Whether the process of a pidfd has not exited. */
+bool	 ptree_is_alive(int pidfd);
+
 /* Whether a callback's process is meant. */
 typedef bool	 ptree_match_fn(pid_t pid, void *arg);
 

@@ -1,10 +1,7 @@
 #include "master/adopt/adopt.h"
 
-#include <sys/poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -30,9 +27,9 @@
 #define REFUSED_LOG	10	/* log lines about refused processes */
 #define LIST_STEP	256
 
-_Static_assert(1 + CGROUP_LIMITS <= RECORDS_GROUPS, "room for the names");
-_Static_assert(sizeof(((struct records_head *)0)->group[0]) ==
-    sizeof(((struct cgroups_names *)0)->name[0]), "one is copied to the other");
+_Static_assert(1 + CGROUP_LIMITS == RECORDS_GROUPS &&
+    sizeof(((struct records_head *)0)->group) == sizeof(struct cgroups_names),
+    "one is copied to the other");
 
 struct adopt {
 	struct master		*master;
@@ -90,7 +87,6 @@ adopt_new(struct master *m)
 {
 	struct adopt	*a;
 	char		 why[RECORDS_WHY];
-	size_t		 i;
 
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		return NULL;
@@ -102,9 +98,7 @@ adopt_new(struct master *m)
 	    why)) {
 	case 1:
 		a->is_former = true;
-		for (i = 0; i < 1 + CGROUP_LIMITS; i++)
-			memcpy(a->groups.name[i], a->head.group[i],
-			    sizeof(a->groups.name[i]));
+		memcpy(&a->groups, a->head.group, sizeof(a->groups));
 		break;
 	case -1:
 		log_warnx("%s/" RECORDS_FILE " of the former daemon is not "
@@ -140,7 +134,7 @@ is_recorded(const struct record *r, pid_t *parent_out)
 
 /*
  * Find the process of a record.  False: it is gone.  *pidfd_out: -1 if it is
- * our child, as after an upgrade, of which waitpid(2) tells.
+ * our child, as when we were executed by the process that got the orphans.
  */
 static bool
 adopt_find_process(const struct record *r, int *pidfd_out)
@@ -285,8 +279,7 @@ adopt_load(struct adopt *a)
 		return;
 	h = records_head(m->records);
 	cgroups_names(m->cgroups, &groups);
-	for (i = 0; i < 1 + CGROUP_LIMITS; i++)
-		memcpy(h->group[i], groups.name[i], sizeof(h->group[i]));
+	memcpy(h->group, &groups, sizeof(groups));
 	if (records_publish(m->records) == -1) {
 		log_warn("%s/" RECORDS_FILE ": sessions will not survive this "
 		    "daemon", m->rundir.path);
@@ -313,15 +306,6 @@ adopt_deaths(const struct adopt *a)
 
 /* --- those who come --- */
 
-static bool
-adopt_is_alive(const struct child *c)
-{
-	struct pollfd	 p = { c->pidfd, POLLIN, 0 };
-
-	/* Our own child keeps its pid until it is reaped. */
-	return c->pidfd == -1 || poll(&p, 1, 0) == 0;
-}
-
 /*
  * Return the worker at the other end, or NULL.  Its pid cannot be another's:
  * the process was pinned before the socket was made, and is alive.
@@ -337,9 +321,10 @@ judge(const struct adopt *a, int fd)
 	    cred.pid <= 1 ||
 	    (c = child_by_pid(a->master, cred.pid)) == NULL ||
 	    c->state != CHILD_AWAITED || c->chan != NULL ||
-	    c->route == NULL || cred.uid != c->route->uid || !adopt_is_alive(c))
+	    c->route == NULL || cred.uid != c->route->uid)
 		return NULL;
-	return c;
+	/* Our own child keeps its pid until it is reaped. */
+	return c->pidfd == -1 || ptree_is_alive(c->pidfd) ? c : NULL;
 }
 
 static void
@@ -389,40 +374,21 @@ adopt_on_pause(void *arg)
 int
 adopt_listen(struct adopt *a)
 {
-	struct master		*m = a->master;
-	struct sockaddr_un	 un;
-	mode_t			 mask;
-	int			 r;
+	struct master	*m = a->master;
 
 	if (m->rundir.path == NULL)
 		return 0;
-	memset(&un, 0, sizeof(un));
-	un.sun_family = AF_UNIX;
-	if (asprintf(&a->path, "%s/" RUNDIRS_ADOPT, m->rundir.path) == -1)
-		a->path = NULL;
-	if (a->path == NULL || strlen(a->path) >= sizeof(un.sun_path)) {
-		log_warnx("%s: path too long for a socket", m->rundir.path);
+	if ((a->fd = rundirs_listen(m->rundir.path, RUNDIRS_ADOPT,
+	    m->start.is_root ? 0111 : 0177, BACKLOG)) == -1)
 		return -1;
-	}
-	strcpy(un.sun_path, a->path);
-	if ((unlink(a->path) == -1 && errno != ENOENT) ||
-	    (a->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0)) == -1) {
-		log_warn("%s", a->path);
-		return -1;
-	}
-	mask = umask(m->start.is_root ? 0111 : 0177);
-	r = bind(a->fd, (struct sockaddr *)&un, sizeof(un));
-	umask(mask);
 	timer_init(&a->pause_ev, m->base, adopt_on_pause, a);
 	io_init(&a->accept_ev, m->base, a->fd, EV_READ | EV_PERSIST,
 	    adopt_on_accept, a);
-	if (r == -1 || listen(a->fd, BACKLOG) == -1 ||
-	    io_start(&a->accept_ev) == -1) {
-		log_warn("%s", a->path);
-		return -1;
-	}
-	return 0;
+	if (asprintf(&a->path, "%s/" RUNDIRS_ADOPT, m->rundir.path) != -1 &&
+	    io_start(&a->accept_ev) == 0)
+		return 0;
+	log_warn("%s/" RUNDIRS_ADOPT, m->rundir.path);
+	return -1;
 }
 
 void
@@ -435,7 +401,7 @@ adopt_free(struct adopt **ap)
 		return;
 	io_stop(&a->accept_ev);
 	timer_stop(&a->pause_ev);
-	if (a->fd != -1)
+	if (a->path != NULL)
 		unlink(a->path);
 	fd_close(&a->fd);
 	free(a->path);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,19 +42,6 @@ hold(int fd, pid_t pid)
 		return pidfd;
 	return errno == ENOPROTOOPT ? (int)syscall(SYS_pidfd_open, pid, 0) :
 	    -1;
-}
-
-static bool
-is_alive(int pidfd)
-{
-	struct pollfd	 p = { pidfd, POLLIN, 0 };
-	int		 r;
-
-	/* A signal interrupts even a poll without a timeout. */
-	do
-		r = poll(&p, 1, 0);
-	while (r == -1 && errno == EINTR);
-	return r == 0;
 }
 
 /* The number behind name at the beginning of a line; -1: none. */
@@ -159,7 +145,7 @@ peer_sandbox_why(int fd, pid_t pid)
 		why = "its process cannot be examined";
 	else if (count > 0 && count > filters_of(getpid()) && marked)
 		why = "it is in a sandbox";
-	if (!is_alive(pidfd))
+	if (!ptree_is_alive(pidfd))
 		why = "its process has exited";
 	fd_close(&pidfd);
 	return why;

@@ -3,7 +3,6 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -17,6 +16,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "common/rundirs.h"
 #include "master/auth/names.h"
 #include "master/auth/peer_sandbox.h"
 
@@ -115,39 +115,16 @@ set_group(const struct ctl *c)
 static int
 open_socket(struct ctl *c)
 {
-	struct sockaddr_un	 un;
-	mode_t			 mask;
-	int			 r;
+	bool	 for_all = c->master->start.is_root &&
+		    c->master->conf.control_group[0] == '\0';
 
-	memset(&un, 0, sizeof(un));
-	un.sun_family = AF_UNIX;
-	if (strlen(c->path) >= sizeof(un.sun_path)) {
-		log_warnx("%s: path too long for a socket", c->path);
-		return -1;
-	}
-	strcpy(un.sun_path, c->path);
-	/* The run directory is locked: a file in the way is stale. */
-	if (unlink(c->path) == -1 && errno != ENOENT) {
-		log_warn("%s", c->path);
-		return -1;
-	}
-	if ((c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0)) == -1) {
-		log_warn("control socket");
-		return -1;
-	}
 	/*
 	 * A user sees and ends sessions of that user only (ctl_may_see()), and
 	 * sandboxed commands are refused, so a root server needs no group.
 	 */
-	mask = umask(c->master->start.is_root &&
-	    c->master->conf.control_group[0] == '\0' ? 0111 : 0117);
-	r = bind(c->fd, (struct sockaddr *)&un, sizeof(un));
-	umask(mask);
-	if (r == -1 || listen(c->fd, CLIENTS_MAX) == -1) {
-		log_warn("%s", c->path);
+	if ((c->fd = rundirs_listen(c->master->rundir.path, CTL_SOCKET,
+	    for_all ? 0111 : 0117, CLIENTS_MAX)) == -1)
 		return -1;
-	}
 	return set_group(c);
 }
 
@@ -491,17 +468,6 @@ ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 	    (long)c->pid, text);
 }
 
-/* Copy printable ASCII without blanks: a name must not forge log text. */
-static void
-ctl_set_name(char *name, size_t size, const char *text)
-{
-	size_t	 i;
-
-	for (i = 0; i < size - 1 && text[i] != '\0'; i++)
-		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
-	name[i] = '\0';
-}
-
 void
 ctl_act(struct ctl_client *c)
 {
@@ -526,7 +492,8 @@ ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
 	c->act.identity = c->identity;
 	if (process == NULL)
 		return;
-	ctl_set_name(c->process, sizeof(c->process), process);
+	log_word(c->process, sizeof(c->process), process,
+	    strlen(process));
 	c->act.process = c->process;
 }
 
@@ -539,10 +506,12 @@ note_missed(struct ctl_client *c, const char *name, const struct route *others)
 	assert(c->in != NULL);
 	if (!c->is_act)
 		return;
-	ctl_set_name(c->asked, sizeof(c->asked), name);
+	log_word(c->asked, sizeof(c->asked), name,
+	    strlen(name));
 	c->act.asked = c->asked;
 	if (c->in->n_arg > 1) {
-		ctl_set_name(c->process, sizeof(c->process), c->in->arg[1]);
+		log_word(c->process, sizeof(c->process), c->in->arg[1],
+	    strlen(c->in->arg[1]));
 		c->act.process = c->process;
 	}
 	if (others != NULL) {

@@ -109,13 +109,8 @@ open_control(const char *dir, int *fd_out, struct control_error *e)
 	struct sockaddr_un	 un;
 	int			 n;
 
-	memset(&un, 0, sizeof(un));
-	un.sun_family = AF_UNIX;
-	n = snprintf(un.sun_path, sizeof(un.sun_path), "%s/%s", dir,
-	    CONTROL_SOCKET);
-	if ((size_t)n >= sizeof(un.sun_path))
-		return control_judge(ENAMETOOLONG, dir, e);
-	if ((*fd_out = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+	if (rundirs_address(dir, CONTROL_SOCKET, &un) == -1 ||
+	    (*fd_out = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
 		return control_judge(errno, dir, e);
 	if (control_connect_to(*fd_out, &un) == -1) {

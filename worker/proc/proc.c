@@ -54,15 +54,6 @@ json_string(const char *text, size_t len, size_t *len_out)
 	return s;
 }
 
-static void
-proc_set_name(char name[PROC_NAME_MAX], const char *text, size_t len)
-{
-	size_t	 i;
-
-	for (i = 0; i < PROC_NAME_MAX - 1 && i < len; i++)
-		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
-}
-
 static bool
 others_have_mark(const void *arg, uint64_t mark)
 {
@@ -145,9 +136,10 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	sp->mark = proc_new_mark(ps);
 	p->started_at = clock_ms();
 	p->state = PROC_CLOSED;		/* until it has a child */
-	proc_set_name(p->name, id, id_len);
+	log_word(p->name, sizeof(p->name), id, id_len);
 	if (sp->argv[0] != NULL)
-		proc_set_name(p->command, sp->argv[0], strlen(sp->argv[0]));
+		log_word(p->command, sizeof(p->command), sp->argv[0],
+		    strlen(sp->argv[0]));
 	p->cgroup = pcgroups_take(ps->env->cgroups, &sp->cgroup);
 	r = spawn(sp, &child, what_out);
 	fd_close(&sp->cgroup);

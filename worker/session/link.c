@@ -91,10 +91,7 @@ link_connect(const struct link *l)
 	struct sockaddr_un	 un;
 	int			 fd;
 
-	memset(&un, 0, sizeof(un));
-	un.sun_family = AF_UNIX;
-	if ((size_t)snprintf(un.sun_path, sizeof(un.sun_path), "%s/"
-	    RUNDIRS_ADOPT, l->dir) >= sizeof(un.sun_path) ||
+	if (rundirs_address(l->dir, RUNDIRS_ADOPT, &un) == -1 ||
 	    (fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
 		return -1;
