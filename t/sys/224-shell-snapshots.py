@@ -166,9 +166,10 @@ def without():
 
 def leftover():
     """A daemon that startup files leave holds nothing up, and stays; what it
-    puts out is not kept."""
+    puts out after the shell's end is not kept."""
     server = started()
-    profile("[ -e %s/pid ] || { { head -c 100000000 /dev/zero; "
+    profile("[ -e %s/pid ] || { { while kill -0 $$; do sleep 0.01; done; "
+            "head -c 100000000 /dev/zero; "
             ": > %s/told; exec sleep 600; } & echo $! > %s/pid; }\n" %
             (HOME, HOME, HOME))
     s = Session(server)

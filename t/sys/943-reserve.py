@@ -1,9 +1,10 @@
 """943: an operator and those who connect, when descriptors run out."""
 import contextlib
 import importlib
+import itertools
 
-from client import (TMP, Client, Server, check, connect, dial, fds, main, say,
-                    settled, wait_for, LIMIT)
+from client import (TMP, Client, Server, check, connect, dial, links_of, main,
+                    say, settled, wait_for, LIMIT)
 
 lib = importlib.import_module("7common")
 limited = importlib.import_module("902-descriptors").limited
@@ -13,6 +14,13 @@ def status(server):
     return lib.ask(server, "status")
 
 
+def room_for(pid, count):
+    """The limit that leaves so many numbers free, below it."""
+    used = links_of(pid)
+    free = (n for n in itertools.count() if n not in used)
+    return next(itertools.islice(free, count, None))
+
+
 def run_out(kind):
     server = Server("LogLevel=debug", listen=(
         "ws://127.0.0.1:0", "unix:%s/sock" % TMP))
@@ -20,9 +28,10 @@ def run_out(kind):
     with connect(url) as other:
         settled(server, 9)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(limited(server.pid, fds(server.pid) + 2))
+            stack.enter_context(limited(
+                server.pid, room_for(server.pid, 2)))
             waiting = [stack.enter_context(contextlib.closing(dial(url)))
-                       for _ in range(60)]
+                       for _ in range(100)]
             wait_for(lambda: "pausing" in server.log(), LIMIT, "too few")
             for _ in range(3):
                 row = status(server)
