@@ -95,18 +95,26 @@ measure(struct inflight *f, uint64_t us, uint64_t now)
 	    now - f->rtt_at >= (uint64_t)LIMIT_INFLIGHT_AGE * 1000);
 }
 
-/* While there was not always something to send, the rate is a lower bound. */
+/*
+ * Pongs come close together after a loss or a delay, so what was sent between
+ * their pings may not have gone through faster than it was sent.  While there
+ * was not always something to send, the rate is a lower bound.
+ */
 static void
 add_rate(struct inflight *f, uint64_t now)
 {
 	uint64_t	 bytes = f->asked > f->base ? f->asked - f->base : 0;
-	uint64_t	 us = clamp(now - f->base_at, 1, 60 * SECOND);
+	uint64_t	 apart = f->asked_at > f->base_sent ?
+			    f->asked_at - f->base_sent : 0;
+	uint64_t	 us = clamp(now - f->base_at > apart ?
+			    now - f->base_at : apart, 1, 60 * SECOND);
 	uint64_t	 rate = clamp(bytes * SECOND / us, 0, RATE_MAX);
 
 	if (bytes > alone(f) && (!f->was_idle || rate > best_rate(f)))
 		f->rates[f->nrates++ % INFLIGHT_RATES] = rate;
 	f->base = f->asked;
 	f->base_at = now;
+	f->base_sent = f->asked_at;
 }
 
 /*
@@ -161,7 +169,7 @@ inflight_resume(struct inflight *f, uint64_t pos, uint64_t now)
 	/* The line is empty by now: start over. */
 	f->was_idle = false;
 	f->base = pos;
-	f->base_at = now;
+	f->base_at = f->base_sent = now;
 }
 
 bool

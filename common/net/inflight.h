@@ -21,6 +21,7 @@ struct inflight {
 	uint64_t	 asked_at;
 	uint64_t	 ahead;		/* bytes in flight before it */
 	uint64_t	 base, base_at;	/* the next rate counts from here */
+	uint64_t	 base_sent;	/* when base was sent */
 	uint64_t	 rates[INFLIGHT_RATES];	/* bytes per second */
 	unsigned	 nrates;
 	bool		 is_idle;	/* nothing to send */

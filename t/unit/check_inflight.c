@@ -159,6 +159,30 @@ START_TEST(a_request_waits_little)
 }
 END_TEST
 
+/*
+ * TCP repeats what was lost: all that came after it waits, then is there at
+ * once.  That is not the rate of the line.
+ */
+START_TEST(a_loss_is_no_faster_line)
+{
+	struct line	 l;
+	uint64_t	 limit, end;
+
+	line_init(&l, 1000000, 100);
+	l.frame = LIMIT_READ_CHUNK;
+	inflight_init(&l.f, 0, LIMIT_INFLIGHT_FIRST, LIMIT_INFLIGHT_MIN);
+	flood(&l, 5 * SECOND);
+	limit = l.f.limit;
+	for (end = 6; end < 12; end++) {
+		flood(&l, end * SECOND);
+		ck_assert(l.f.is_asked);
+		l.pong_at += 200000;
+		flood(&l, l.pong_at + 50000);
+		ck_assert_uint_le(l.f.limit, limit * 5 / 4);
+	}
+}
+END_TEST
+
 /* A reader that becomes slow, and fast again. */
 START_TEST(it_follows_the_rate)
 {
@@ -267,6 +291,7 @@ main(void)
 	tcase_add_loop_test(tc, a_request_waits_little, 0,
 	    sizeof(slow_lines) / sizeof(slow_lines[0]));
 	tcase_add_test(tc, it_grows_soon);
+	tcase_add_test(tc, a_loss_is_no_faster_line);
 	tcase_add_test(tc, it_follows_the_rate);
 	tcase_add_test(tc, it_follows_the_time);
 	tcase_add_test(tc, breaths_are_no_idleness);
