@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """Features that are off by default: discovery and shell snapshots."""
-import json
-
 from model import command
 from rig import check, main, same
 
@@ -19,17 +17,6 @@ Lift the pot.
 '''
 
 
-def as_recent(_proxy, _number, way, message):
-    """The client asks no server of an older version than its own for some of
-    these; ours counts otherwise."""
-    info = message.get('result', {})
-    info = isinstance(info, dict) and info.get('environmentInfo')
-    if way == '<' and info:
-        info['executorVersion'] = '0.169.0'
-        return json.dumps(message).encode()
-    return None
-
-
 def script(model):
     for _ in range(2):
         out = yield command('greet "$WHO"', login=True)
@@ -43,7 +30,7 @@ def run(rig):
     rig.file('server/.codex/skills/pour/SKILL.md', SKILL)
     rig.file('server/.bash_profile', 'echo ran >>%s/log\necho noise\n'
              'export WHO=profile\ngreet() { echo "hello $1"; }\n' % home)
-    done = rig.run(script, features=FEATURES, hook=as_recent)
+    done = rig.run(script, features=FEATURES)
     found = done.proxy.sent('capabilities/discoverV2')
     check(found, 'discovery was not asked for')
     check(all(p['cwd'].startswith('file://') for p in found), found)

@@ -10,6 +10,13 @@
 #include "config.h"
 
 /*
+ * The version of the exec server whose protocol this is (PROTOCOL 4.4), and
+ * after it, as semantic versioning has it, what was built.  The stock client
+ * compares the first part: it uses discovery only from 0.164.0 on.
+ */
+#define EXECUTOR_VERSION	"0.169.0+execsrv." PACKAGE_VERSION
+
+/*
  * Write a path as a URI: a member, or an element if key is NULL.  Nothing if
  * path is NULL or not absolute.
  */
@@ -51,7 +58,7 @@ rpc_put_environment(struct rpc *rpc, struct json_out *o)
 	json_out_open(o, '{');
 	put_shell(o);
 	json_out_key(o, "executorVersion");
-	json_out_str(o, PACKAGE_VERSION);
+	json_out_str(o, EXECUTOR_VERSION);
 	json_out_key(o, "providerId");
 	json_out_str(o, "execsrv " PACKAGE_VERSION);
 	rpc_put_uri(o, "cwd", getcwd(cwd, sizeof(cwd)));
