@@ -168,8 +168,10 @@ read_fields(struct span lines, struct fields *f)
 	while (lines.len > 0) {
 		if (!span_line(&lines, &line))
 			return 400;
+		/* The empty line is the last one. */
 		if (line.len == 0)
-			break;
+			return lines.len > 0 ||
+			    (f->has_length && f->is_chunked) ? 400 : 0;
 		if (++n > LIMIT_NET_FIELDS)
 			return 431;
 		/* A blank begins an obs-fold, which is no token either. */
@@ -178,8 +180,7 @@ read_fields(struct span lines, struct fields *f)
 		if ((status = read_field(f, name, value)) != 0)
 			return status;
 	}
-	/* The empty line is the last one. */
-	return lines.len > 0 || (f->has_length && f->is_chunked) ? 400 : 0;
+	return 400;
 }
 
 /* --- requests --- */
@@ -259,9 +260,11 @@ head_target(struct proxyhead *h, struct span target)
 			    0 : 400;
 		return read_absolute(h, target);
 	}
+	/* "*" is the server itself, for OPTIONS alone. */
 	if (target.at[0] == '/' || span_is(target, "*")) {
 		h->path = target;
-		return 0;
+		return target.at[0] == '/' || strcmp(h->method, "OPTIONS") ==
+		    0 ? 0 : 400;
 	}
 	return read_absolute(h, target);
 }
