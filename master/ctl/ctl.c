@@ -63,6 +63,7 @@ static const struct {
 };
 
 static void	 ctl_on_accept(void *);
+static void	 drop_batch(struct ctl_client *);
 static void	 ctl_on_pause(void *);
 
 /* --- the socket --- */
@@ -192,6 +193,7 @@ client_free(struct ctl_client *cl)
 	map_fini(&cl->awaited);
 	fd_close(&cl->stream);
 	buf_fini(&cl->text);
+	drop_batch(cl);
 	free(cl);
 	reserve_fill(&m->reserve);
 }
@@ -636,24 +638,54 @@ ctl_put_head(struct ctl_client *c, const struct ctl_column *columns)
 	chan_send(c->chan, IPC_ctl_head, &out, -1);
 }
 
+/* Forget the rows that are collected, sent or not. */
+static void
+drop_batch(struct ctl_client *c)
+{
+	while (c->nbatch > 0)
+		free(c->batch[--c->nbatch]);
+	c->batch_bytes = 0;
+}
+
+static void
+send_batch(struct ctl_client *c)
+{
+	Ipc__CtlRow	 out = IPC__CTL_ROW__INIT;
+
+	if (c->nbatch == 0)
+		return;
+	out.cell = c->batch;
+	out.n_cell = c->nbatch;
+	chan_send(c->chan, IPC_ctl_row, &out, -1);
+	drop_batch(c);
+}
+
+/* Rows of many workers go together: each message wakes the client up. */
 void
 ctl_put_row(struct ctl_client *c, struct ctl_row *r)
 {
-	Ipc__CtlRow	 out = IPC__CTL_ROW__INIT;
-	static char	 none[] = "";
-	size_t		 i;
+	size_t	 i, bytes = 0;
 
 	assert(r->n == c->ncolumns);
-	for (i = 0; i < r->n; i++)
-		if (r->cell[i] == NULL)
-			r->cell[i] = none;
-	out.cell = r->cell;
-	out.n_cell = r->n;
-	chan_send(c->chan, IPC_ctl_row, &out, -1);
-	for (i = 0; i < r->n; i++)
-		if (r->cell[i] != none)
-			free(r->cell[i]);
+	for (i = 0; i < r->n; i++) {
+		if (r->cell[i] == NULL && (r->cell[i] = strdup("")) == NULL)
+			goto fail;
+		bytes += strlen(r->cell[i]);
+	}
+	if (c->nbatch + r->n > CTL_BATCH ||
+	    c->batch_bytes + bytes > CTL_BATCH_BYTES)
+		send_batch(c);
+	memcpy(&c->batch[c->nbatch], r->cell, r->n * sizeof(r->cell[0]));
+	c->nbatch += r->n;
+	c->batch_bytes += bytes;
 	r->n = 0;
+	if (c->awaited.count == 0)
+		send_batch(c);
+	return;
+ fail:
+	/* No memory: the row is left out. */
+	while (r->n > 0)
+		free(r->cell[--r->n]);
 }
 
 void
@@ -662,6 +694,7 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 	Ipc__CtlEnd	 out = IPC__CTL_END__INIT;
 
 	assert(exit_code == 0 || error != NULL);
+	send_batch(c);
 	out.exit_code = exit_code;
 	if (error != NULL)
 		out.error = (char *)(uintptr_t)error;

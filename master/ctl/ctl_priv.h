@@ -11,6 +11,8 @@
 #include "master/workers/route.h"
 
 #define CTL_CELLS_MAX	48	/* columns of a table */
+#define CTL_BATCH	1024	/* cells that go in one message */
+#define CTL_BATCH_BYTES	(16 * 1024)
 #define CTL_DENIED	4	/* exit status, as of LSB init scripts */
 #define CTL_NAME_MAX	64	/* bytes of a process name in logs */
 #define CTL_ASKED_MAX	16	/* bytes of an id in logs: not all of it */
@@ -33,6 +35,8 @@ struct ctl_client {
 	const Ipc__CtlRequest	*in;		/* while its handler runs */
 	bool			 waits;		/* for the server's end */
 	size_t			 ncolumns;	/* of its table */
+	char			*batch[CTL_BATCH];	/* cells to send */
+	size_t			 nbatch, batch_bytes;
 	/* A command that asks workers: */
 	uint32_t		 ticket;	/* 0: none */
 	struct map		 awaited;	/* answers, by child id */

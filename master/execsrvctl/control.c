@@ -206,14 +206,20 @@ control_on_head(const Ipc__CtlHead *head, struct table **t_out)
 	return *t_out == NULL ? -1 : 0;
 }
 
+/* Read a message of rows: the cells of one after the other. */
 static int
-on_row(const Ipc__CtlRow *row, struct table *t)
+on_rows(const Ipc__CtlRow *rows, struct table *t)
 {
-	if (t == NULL) {
+	size_t	 i, n = t != NULL ? table_columns(t) : 0;
+
+	if (n == 0 || rows->n_cell % n != 0) {
 		errno = EPROTO;
 		return -1;
 	}
-	return table_add(t, row->n_cell, row->cell);
+	for (i = 0; i < rows->n_cell; i += n)
+		if (table_add(t, n, rows->cell + i) == -1)
+			return -1;
+	return 0;
 }
 
 static int
@@ -240,7 +246,7 @@ control_on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
 		return control_on_head((const Ipc__CtlHead *)m->body, t_out) ==
 		    -1 ? -1 : 1;
 	case IPC_ctl_row:
-		return on_row((const Ipc__CtlRow *)m->body, *t_out) == -1 ?
+		return on_rows((const Ipc__CtlRow *)m->body, *t_out) == -1 ?
 		    -1 : 1;
 	case IPC_ctl_stream:
 		return control_on_stream(m, stream_out) == -1 ? -1 : 1;

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -145,6 +146,12 @@ table_add(struct table *t, size_t n, char *const *cells)
 		return -1;
 	t->nrows++;
 	return 0;
+}
+
+size_t
+table_columns(const struct table *t)
+{
+	return t->ncolumns;
 }
 
 size_t
@@ -292,16 +299,23 @@ table_show_ms(const char *cell)
 	return table_show_seconds(text);
 }
 
+/* The name of the user asked for last is kept: rows have few users. */
 char *
 table_show_user(const char *cell)
 {
+	static char		 name[LOGIN_NAME_MAX], of[24];
 	const struct passwd	*pw;
 	uint64_t		 n;
 
-	if (!table_read_number(cell, &n) || n > UINT32_MAX ||
-	    (pw = getpwuid((uid_t)n)) == NULL)
+	if (!table_read_number(cell, &n) || n > UINT32_MAX)
 		return strdup(cell);
-	return strdup(pw->pw_name);
+	if (strcmp(cell, of) != 0) {
+		pw = getpwuid((uid_t)n);
+		snprintf(of, sizeof(of), "%s", cell);
+		snprintf(name, sizeof(name), "%s", pw != NULL ? pw->pw_name :
+		    cell);
+	}
+	return strdup(name);
 }
 
 /* Join the members of a list in a line: malloc'd, or NULL. */

@@ -71,7 +71,8 @@ int		 table_add_load(struct table *t, const struct table *before,
 /* Put the columns of these names (up to a NULL) before the others. */
 void		 table_prefer(struct table *t, const char *const *names);
 
-/* Return the number of rows. */
+/* Return the number of columns; of rows. */
+size_t		 table_columns(const struct table *t);
 size_t		 table_rows(const struct table *t);
 
 /*
