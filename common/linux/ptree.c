@@ -465,7 +465,7 @@ ptree_kill_ranges(const uint64_t *first, size_t n)
 	if ((d = opendir("/proc")) == NULL)
 		return 1;
 	while ((e = readdir(d)) != NULL)
-		if ((pid = strtol(e->d_name, NULL, 10)) > 1)
+		if ((pid = strtol(e->d_name, NULL, 10)) > 0)
 			found += kill_in_ranges(&r, (pid_t)pid);
 	closedir(d);
 	return found;

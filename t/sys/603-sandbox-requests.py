@@ -261,7 +261,12 @@ def denies(kind, client):
         for name in ("keys/one", "two", "dir/three.pem"):
             lib.check(open(ws + "/" + name, "rb").read() == box.CANARY,
                       "%s was changed" % name)
-        return judge.end(stand_ins=True)
+        refused = judge.end(stand_ins=True)
+        # What a pattern matches later is hidden as well, a moment after.
+        place.put(ws + "/dir/later.pem")
+        lib.check(lib.wait_until(lambda: box.refused(
+            fs.read, ws + "/dir/later.pem")), kind.name + ": matched later")
+        return refused
 
 
 def replaced(kind, client):

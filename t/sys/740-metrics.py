@@ -76,6 +76,7 @@ def counters():
     with connect(server.url):
         pass
     wait_for(lambda: lib.ask(server, "status")["kept"] == 1, LIMIT, "kept")
+    d.start("loud", "head", "-c", "3000000", "/dev/zero")
     d.reset()
     wait_for(lambda: lib.ask(server, "status")["detached"] == 1, LIMIT,
              "detached")
@@ -88,6 +89,9 @@ def counters():
     check(states(f, "execsrv_sessions") ==
           {"attached": 2, "detached": 1, "kept": 1}, "sessions")
     check(states(f, "execsrv_workers")["serving"] == 3, "workers")
+    wait_for(lambda: 0 < lib.ask(server, "status")["memory"] ==
+             om.value(scrape(server), "execsrv_held_memory_bytes"), LIMIT,
+             "memory that is held")
     check(om.value(f, "execsrv_sessions_opened") == 4 and
           om.value(f, "execsrv_sessions_ended") == 0, "sessions")
     # Some end, one comes back, one worker dies.

@@ -19,6 +19,7 @@
 
 #include "common/limit.h"
 #include "t/unit/left_out.h"
+#include "worker/fs/mounted_inodes.h"
 
 #define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
 #define SAME		(-1)
@@ -206,6 +207,33 @@ START_TEST(test_read)
 	ck_assert_int_eq(ask(&op, true), EAGAIN);
 	ck_assert_int_eq(ask(&op, false), 0);
 	ck_assert_uint_eq(res.payload.len, 2097153);
+}
+END_TEST
+
+/* What a sandbox has mounted is not replaced by a rename. */
+START_TEST(test_mounted)
+{
+	struct mounted_inodes	 f;
+	struct stat		 st;
+	struct fsop		 op;
+	char			 path[PATH_MAX];
+
+	sh("printf old > f; printf new > g");
+	snprintf(path, sizeof(path), "%s/f", base);
+	ck_assert_int_eq(stat(path, &st), 0);
+	f = (struct mounted_inodes){ st.st_dev, st.st_ino };
+	ck_assert_int_eq(mounted_inodes_init(), 0);
+	mounted_inodes_begin();
+	mounted_inodes_add(&f, 1);
+	mounted_inodes_end();
+	op_init(&op, FSOP_RENAME, "g", "f");
+	ck_assert_int_eq(ask(&op, _i), EBUSY);
+	has_text(path, "old");
+	op_init(&op, FSOP_RENAME, "f", "h");
+	ck_assert_int_eq(ask(&op, _i), 0);
+	op_init(&op, FSOP_RENAME, "g", "f");
+	ck_assert_int_eq(ask(&op, _i), 0);
+	has_text(path, "new");
 }
 END_TEST
 
@@ -654,6 +682,7 @@ main(void)
 	tcase_add_loop_test(t, test_rows, 0, 2 * (int)NROWS(rows));
 	tcase_add_test(t, test_read);
 	tcase_add_test(t, test_held);
+	tcase_add_loop_test(t, test_mounted, 0, 2);
 	tcase_add_test(t, test_blocks);
 	tcase_add_loop_test(t, test_replaced, 0, 2);
 	tcase_add_loop_test(t, test_replaced_at_rest, 0, 2);
