@@ -73,7 +73,8 @@ turn_away(struct child *c)
 static void
 on_opened(struct child *c, const void *body, struct ipc_msg *m)
 {
-	(void)body;
+	const Ipc__Opened	*in = body;
+
 	(void)m;
 	if (c->route == NULL) {
 		child_violates(c, "opened");
@@ -85,8 +86,8 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 		return;
 	STAT_INC(c->master, opened);
 	route_audit(c->route, (struct audit_what){
-	    .event = AUDIT_session_opened, .peer = c->peer.text,
-	    .listener = c->peer.listener });
+	    .event = AUDIT_session_opened, .client = in->client,
+	    .peer = c->peer.text, .listener = c->peer.listener });
 	if (policy_exceeded(c->master, &c->peer)) {
 		turn_away(c);
 		child_stop(c, true);
@@ -276,6 +277,7 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 	audit_missed(c->master, in->missed);
 	what.pid = AUDIT_N(in->pid);
 	what.program = in->program;
+	what.cwd = in->cwd;
 	if (in->n_argument > 0)
 		what.arguments = (struct audit_texts){ in->argument,
 		    in->n_argument };

@@ -216,6 +216,19 @@ master_on_spare(struct master *m)
 	gate_pump(m->gate);
 }
 
+/* The first question only begins to look it up. */
+static const char *
+master_user_name(struct master *m, uid_t uid)
+{
+	const Ipc__User	*user;
+
+	if (m->userdb == NULL)
+		return NULL;
+	if (!m->stopping)
+		(void)userdb_find(m->userdb, uid, &user);
+	return userdb_name(m->userdb, uid);
+}
+
 static const struct master_events	 events = {
 	.stop = master_stop,
 	.on_child_gone = master_on_child_gone,
@@ -228,7 +241,8 @@ static const struct master_events	 events = {
 	.on_listener_gone = master_on_listener_gone,
 	.reopen_logs = master_reopen_logs,
 	.is_ready = master_is_ready,
-	.unready = master_unready
+	.unready = master_unready,
+	.user_name = master_user_name
 };
 
 int
@@ -623,6 +637,8 @@ master_run(struct master *m)
 	monitor_serves(m->monitor);
 	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
+	if (m->logs.audit != NULL)
+		(void)master_user_name(m, geteuid());
 	if (m->start.is_stdio && start_stdio(m) == -1)
 		return 1;
 	reaper_schedule(&m->reaper);

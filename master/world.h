@@ -106,6 +106,9 @@ struct master_events {
 	/* Whether /readyz says yes; why it does not, or "". */
 	bool	(*is_ready)(const struct master *m);
 	char	*(*unready)(const struct master *m, char *why, size_t size);
+
+	/* The name of a user, if it is known by now; or NULL. */
+	const char *(*user_name)(struct master *m, uid_t uid);
 };
 
 /* How the server was started; set by main() and master_init(). */

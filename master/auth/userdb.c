@@ -309,6 +309,15 @@ userdb_find(struct userdb *d, uid_t uid, const Ipc__User **out)
 	return u->state;
 }
 
+const char *
+userdb_name(const struct userdb *d, uid_t uid)
+{
+	const struct user	*u = map_find(&d->by_uid, &uid, sizeof(uid));
+
+	return u != NULL && u->info != NULL && u->info->found ?
+	    u->info->name : NULL;
+}
+
 struct userdb *
 userdb_new(struct event_base *base, void (*on_news)(void *), void *arg)
 {

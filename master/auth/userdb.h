@@ -35,6 +35,9 @@ void		 userdb_free(struct userdb **dp);
 enum userdb_state userdb_find(struct userdb *d, uid_t uid,
 		    const Ipc__User **out);
 
+/* The name of a user if it is known, valid until the next call; else NULL. */
+const char	*userdb_name(const struct userdb *d, uid_t uid);
+
 /* Forget all, since the configuration was read again. */
 void		 userdb_flush(struct userdb *d);
 

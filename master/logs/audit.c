@@ -22,6 +22,7 @@
 #define SYSLOG_PATH	"/dev/log"
 #define LINE_MAX_	(1024 * 1024)	/* bytes: an IPC packet, escaped */
 #define LINE_KEPT	4096		/* bytes of memory between lines */
+#define AUDIT_USER_MAX	256	/* bytes of a name */
 #define RUN_LEN		16		/* hexadecimal digits */
 
 struct audit {
@@ -235,12 +236,29 @@ write_lost(struct audit *a)
 	return 0;
 }
 
-void
-audit(struct master *m, const struct audit_what *what)
+static const char *
+audit_name_of_user(struct master *m, AUDIT_NUMBER uid)
 {
-	struct audit	*a = m->logs.audit;
+	return uid.is_set && uid.n <= UINT32_MAX ?
+	    m->events->user_name(m, (uid_t)uid.n) : NULL;
+}
 
-	if (a == NULL || (write_lost(a) == 0 && write_event(a, what) == 0))
+void
+audit(struct master *m, const struct audit_what *given)
+{
+	struct audit		*a = m->logs.audit;
+	struct audit_what	 what = *given;
+	char			 by[AUDIT_USER_MAX];
+
+	if (a == NULL)
+		return;
+	what.by_user = audit_name_of_user(m, what.by_uid);
+	if (what.by_user != NULL) {
+		snprintf(by, sizeof(by), "%s", what.by_user);
+		what.by_user = by;
+	}
+	what.user = audit_name_of_user(m, what.uid);
+	if (write_lost(a) == 0 && write_event(a, &what) == 0)
 		return;
 	if (a->error == 0) {
 		a->error = errno;

@@ -3,6 +3,7 @@ import contextlib
 import importlib
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -55,6 +56,8 @@ def judge(text):
         keys = [k for k, _ in d]
         check(keys == [k for k in KEYS if k in keys], "keys: %s" % line)
         d = dict(d)
+        for user, uid in ("user", "uid"), ("by_user", "by_uid"):
+            check(user not in d or d[user] == name_of(d[uid]), line)
         check(d["event"] in EVENTS and TIME.fullmatch(d["time"]) and
               re.fullmatch("[0-9a-f]{16}", d["run"]), line)
         if d["run"] != run:
@@ -91,7 +94,15 @@ def until(path, name, **what):
 
 def without(d, *keys):
     return {k: v for k, v in d.items()
-            if k not in ("time", "run", "seq", "event", *keys)}
+            if k not in ("time", "run", "seq", "event", "user", "by_user",
+                         *keys)}
+
+
+def name_of(uid):
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return None
 
 
 def sessions():
@@ -103,13 +114,15 @@ def sessions():
     number = int(lib.session_of(server, c))
     who = {"session": number, "identity": "uid:%d" % ME, "uid": ME}
     opened = until(path, "session-opened", session=number)
-    check(without(opened, "peer") == {**who, "listener": server.url} and
+    check(without(opened, "peer") == {
+        **who, "listener": server.url, "client": "t/sys"} and
           opened["peer"].startswith("127.0.0.1:"), "opened: %s" % opened)
     c.start("p", "sh", "-c", "echo hello; exec sleep 1000", "secret-word")
     c.note("process/output", "p")
     started = until(path, "process-started")
     check(without(started, "pid", "program") == {
-        **who, "terminal": False, "sandboxed": False}, "%s" % started)
+        **who, "cwd": "/tmp", "terminal": False, "sandboxed": False},
+        "%s" % started)
     check(started["pid"] == lib.pid_of(server, str(number), "p"), "its pid")
     check(re.fullmatch(r"/.*bin/sh", started["program"]), "its program")
     # How others ended, and what they used.
@@ -133,6 +146,7 @@ def sessions():
           resumed["peer"] != opened["peer"], "resumed: %s" % resumed)
     c.call("session/close")
     ended = until(path, "session-ended")
+    check(ended.get("user") == name_of(ME), "whose: %s" % ended)
     check(without(ended, "seconds", "cpu_ms", "bytes_in") == {
         **who, "why": "closed by its client", "processes": 3,
         "bytes_out": 6}, "ended: %s" % ended)

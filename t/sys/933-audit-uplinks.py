@@ -33,7 +33,8 @@ async def registered(rig):
     check(audit.without(d, "session", "peer") == {
         "identity": "remote:" + rig.environment,
         "uid": pwd.getpwnam(lib.session_user()).pw_uid,
-        "listener": "uplink:remote"}, "%s" % d)
+        "client": "t/sys", "listener": "uplink:remote"}, "%s" % d)
+    check(d["user"] == lib.session_user(), "%s" % d)
     s.leave()
     os.kill((await lib.until(program.uplink_pids, what="an uplink"))[0],
             signal.SIGKILL)

@@ -72,6 +72,7 @@ exec_audit_start(struct link *link, const Ipc__Settings *set, pid_t pid,
 		return;
 	out.pid = pid;
 	out.program = (char *)(uintptr_t)find_program(sp);
+	out.cwd = (char *)(uintptr_t)sp->cwd;
 	out.terminal = sp->tty;
 	out.sandboxed = is_sandboxed;
 	if (set->log_arguments) {

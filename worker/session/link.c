@@ -47,6 +47,7 @@ struct link {
 	STAILQ_HEAD(, kept) kept;
 	unsigned	 nkept;
 	const char	*dir;		/* borrowed */
+	const char	*client;	/* its name, borrowed; or NULL */
 	uint64_t	 ttl;		/* ms */
 	uint64_t	 until;		/* clock_ms(): of ORPHANED */
 	uint64_t	 again;		/* ms, the next pause */
@@ -283,10 +284,18 @@ link_report(struct link *l, const Ipc__Report *out)
 }
 
 void
+link_client(struct link *l, const char *name)
+{
+	l->client = name;
+}
+
+void
 link_opened(struct link *l)
 {
 	Ipc__Opened	 out = IPC__OPENED__INIT;
 
+	if (l->client != NULL)
+		out.client = (char *)(uintptr_t)l->client;
 	link_put(l, IPC_opened, &out, -1);
 }
 

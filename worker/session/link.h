@@ -47,6 +47,9 @@ void	 link_handover(struct link *l, const char *id, const char *message,
 void	 link_resumed(struct link *l, const Ipc__Resumed *out);
 void	 link_report(struct link *l, const Ipc__Report *out);
 
+/* The name that link_opened() tells of the client; it stays the caller's. */
+void	 link_client(struct link *l, const char *name);
+
 void	 link_opened(struct link *l);
 void	 link_attached(struct link *l);
 void	 link_detached(struct link *l);

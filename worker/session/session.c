@@ -401,6 +401,7 @@ session_attach(struct session *s)
 	conn_set_exact(s->conn, false);
 	conn_allow(s->conn, LIMIT_HELD_FREE + s->budget.message);
 	/* Tell the master after the client has its answer. */
+	link_client(s->link, s->client.name);
 	link_soon(s->link, is_new ? link_opened : link_attached);
 	if (is_new && !s->resuming)
 		log_info_with((struct log_member[]){
