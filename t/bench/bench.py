@@ -31,8 +31,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 REFERENCE = ('/scratch/ref/node_modules/@openai/codex-linux-x64/vendor/'
              'x86_64-unknown-linux-musl/bin/codex')
-OURS = ('execsrvd', 'execsrv-worker', 'execsrv-http', 'execsrv-uplink',
-        'execsrvctl')
 START_SECONDS = 15      # until the address is printed
 STOP_SECONDS = 6        # SIGTERM has to stop in order within 5 s
 GROWTH = ['-o', 'MaxSessions=20000', '-o', 'MaxSessionsPerUser=20000',
@@ -180,20 +178,15 @@ def documents():
     return module
 
 
-def copy_ours(build, work, name):
+def our_server(name, build, work):
     """Our programs, where an ordinary user may execute them."""
     folder = os.path.join(work, name)
     os.mkdir(folder)
-    for name in OURS:
-        if os.path.exists(os.path.join(build, name)):
-            shutil.copy(os.path.join(build, name), folder)
-    return folder
-
-
-def our_server(name, build, work):
-    folder = copy_ours(build, work, name)
-    return Server(name, [os.path.join(folder, 'execsrvd'), '-D'],
-                  [os.path.join(build, each) for each in OURS],
+    with open(os.path.join(build, 'programs')) as f:
+        files = [os.path.join(build, each) for each in f.read().split()]
+    for path in files:
+        shutil.copy(path, folder)
+    return Server(name, [os.path.join(folder, 'execsrvd'), '-D'], files,
                   {'EXECSRV_RUNTIME_DIR': folder},
                   ['-o', 'RemoteUser=root', '-o', 'PermitRootSession=yes']
                   if os.getuid() == 0 else [])

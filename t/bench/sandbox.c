@@ -227,6 +227,42 @@ bench_sbstart(const struct bench *b)
 	    VALUE_sbstart_ack_answer);
 }
 
+/* A command with a managed network, in turn with one that has no network. */
+void
+bench_sbnetwork(const struct bench *b)
+{
+	static const char	 more[] = ",\"enforceManagedNetwork\":true,"
+	    "\"networkProxy\":{\"proxy\":{\"enabled\":true,"
+	    "\"enableSocks5\":true,\"enableSocks5Udp\":true,"
+	    "\"allowUpstreamProxy\":true,\"allowLocalBinding\":false,"
+	    "\"dangerouslyAllowAllUnixSockets\":false,\"mode\":\"full\","
+	    "\"domains\":{\"**.a.test\":\"allow\"}}}";
+	struct client	*c = client_open(b, 0);
+	struct policy	 p, managed;
+	struct samples	 s, without;
+	double		 answer, p50;
+	int		 number = 0;
+
+	policy_init(&p, b, workspace_write);
+	managed = p;
+	if (strlen(p.text) + sizeof(more) > sizeof(p.text))
+		errx(1, "%s: too long", b->folder);
+	strcat(managed.text, more);
+	while (number < WARM_UP)
+		start_once(b, c, &managed, number++, &answer);
+	samples_init(&s, SECONDS);
+	samples_init(&without, SECONDS);
+	while (samples_more(&s)) {
+		samples_add(&s, start_once(b, c, &managed, number++, &answer));
+		samples_add(&without, start_once(b, c, &p, number++,
+		    &answer));
+	}
+	p50 = samples_at(&s, 0.5);
+	report(VALUE_sbnet, p50 * US);
+	report(VALUE_sbnet_added, (p50 - samples_at(&without, 0.5)) * US);
+	client_close(&c);
+}
+
 /*
  * By how much the server grows per session when each uses a policy for the
  * first time, for files and for a command.

@@ -1,5 +1,6 @@
 """The boundary of a managed network; see 630-managed-network.sh."""
 import base64
+import hashlib
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 from client import (Server, check, children, connect, is_alive, main,
                     resume_in, say, skip, wait_for, BUILD, LIMIT, TMP)
@@ -245,6 +247,60 @@ def of_another_user():
     server.stop()
 
 
+BULK = 64 << 20
+
+
+def bulk():
+    """Much through a tunnel, both ways at once, to ones that are slow."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    server = Server(prefix=AS_NOBODY, run=False)
+    c = join(server)
+    c.start("p", "/bin/sh", "-c", "echo $HTTP_PROXY; exec sleep 1000",
+            **managed({"127.0.0.1": "allow"}))
+    proxy = ("127.0.0.1", int(line(c, "p").rsplit(":", 1)[1]))
+    os.seteuid(NOBODY)
+    try:
+        ends = [socket.socket()]
+    finally:
+        os.seteuid(0)
+    ends[0].connect(proxy)
+    ends[0].sendall(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % port)
+    ends.append(listener.accept()[0])
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += ends[0].recv(1)
+    check(head.startswith(b"HTTP/1.1 200"), "no tunnel: %s" % head)
+    block = os.urandom(1 << 20)
+    got = []
+
+    def take(end):
+        """Stops for a while now and then, so that queues fill."""
+        digest, n = hashlib.sha256(), 0
+        while data := end.recv(1 << 18):
+            digest.update(data)
+            if n // (8 << 20) != (n + len(data)) // (8 << 20):
+                time.sleep(0.05)
+            n += len(data)
+        got.append((n, digest.hexdigest()))
+
+    def give(end):
+        for _ in range(BULK // len(block)):
+            end.sendall(block)
+        end.shutdown(socket.SHUT_WR)
+
+    threads = [threading.Thread(target=fn, args=(end,), daemon=True)
+               for end in ends for fn in (take, give)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(LIMIT)
+    want = hashlib.sha256(block * (BULK // len(block))).hexdigest()
+    check(got == [(BULK, want)] * 2, "what came: %s" % got)
+    c.close()
+    server.stop()
+
+
 ASK = ("exec 2>/dev/null; ask() { exec 3<>/dev/tcp/127.0.0.1/"
        "${HTTP_PROXY##*:} || { echo closed; return; }; "
        "printf 'GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\n"
@@ -391,4 +447,4 @@ def questions():
 
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user, bound, told, by_hand, questions)
+main(attacks, dead_proxy, of_another_user, bulk, bound, told, by_hand, questions)

@@ -85,6 +85,7 @@ static const struct filter_case	 cases[] = {
 	NO(socket, AF_NETLINK, SOCK_RAW), NO(socket, AF_PACKET, SOCK_RAW),
 	NO(socket, AF_VSOCK, SOCK_STREAM),
 	YES(connect, 3), YES(accept4, 3), YES(recvfrom, 3), YES(sendmsg, 3),
+	YES(splice, 3),
 	GONE(execve), GONE(execveat), GONE(clone), GONE(clone3), GONE(kill),
 	GONE(tgkill), GONE(ptrace), GONE(setns), GONE(unshare), GONE(mount),
 	GONE(unlinkat), GONE(renameat2), GONE(fchmod), GONE(truncate),

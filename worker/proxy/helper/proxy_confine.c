@@ -56,7 +56,7 @@ static const struct sock_filter	 calls[] = {
 	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),
 	LOAD(nr),
 	/* The loop and its sockets, most frequent first. */
-	MAY(recvfrom), MAY(sendmsg), MAY(epoll_pwait),
+	MAY(recvfrom), MAY(sendmsg), MAY(splice), MAY(epoll_pwait),
 	MAY(epoll_ctl), MAY(close), MAY(accept4), MAY(connect),
 	MAY(setsockopt), MAY(getsockopt), MAY(getsockname),
 	MAY(getpeername), MAY(shutdown), MAY(recvmsg), MAY(sendto),

@@ -15,6 +15,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/net/tcp.h"
+#include "worker/proxy/helper/proxy_splice.h"
 
 #define LINGER_MS	1000	/* for the client to read its answer */
 #define IN_MAX		(LIMIT_NET_BUFFER + 2 * (size_t)LIMIT_NET_HEAD)
@@ -208,18 +209,39 @@ conn_half_close(struct proxy_conn *c)
 		conn_kill(c);
 }
 
+/* As conn_read(), and send it. */
+static ssize_t
+conn_splice(struct proxy_conn *c, struct proxy_side *from,
+    struct proxy_side *to)
+{
+	ssize_t	 n;
+
+	n = proxy_splice(from, to, c->net->shared->pipe,
+	    c->net->shared->scratch);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return -1;
+	if (n == -1) {
+		conn_kill(c);
+		return -2;
+	}
+	from->is_eof = n == 0;
+	c->last_ms = clock_ms();
+	return n;
+}
+
 static void
 conn_pump(struct proxy_conn *c, struct proxy_side *from,
     struct proxy_side *to)
 {
 	ssize_t	 n;
 
-	if ((n = conn_read(c, from)) < 0)
-		return;
-	if (n > 0)
+	if (from->is_bulk)
+		n = conn_splice(c, from, to);
+	else if ((n = conn_read(c, from)) > 0)
 		conn_send(c, to, c->net->shared->scratch, (size_t)n);
-	else
+	if (n == 0)
 		conn_half_close(c);
+	from->is_bulk = n > 0 && proxy_splice_pays((size_t)n);
 }
 
 void
@@ -242,7 +264,7 @@ conn_on_client(void *arg)
 	ssize_t			 n;
 
 	if (!wants_client(c)) {
-		conn_update(c);
+		proxy_side_stop(&c->client);
 		return;
 	}
 	if (c->state == CONN_TUNNEL) {
@@ -269,6 +291,10 @@ conn_on_server(void *arg)
 {
 	struct proxy_conn	*c = arg;
 
+	if (!wants_server(c)) {
+		proxy_side_stop(&c->server);
+		return;
+	}
 	if (c->state == CONN_TUNNEL)
 		conn_pump(c, &c->server, &c->client);
 	else if (c->state == CONN_EXCHANGE)

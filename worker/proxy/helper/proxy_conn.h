@@ -29,6 +29,7 @@ struct proxy_shared {
 	struct proxy_names	*names;
 	struct proxy_env	 upstream;	/* proxies of the environment */
 	char			*scratch;	/* LIMIT_NET_BUFFER bytes */
+	int			 pipe[2];	/* empty; see proxy_splice() */
 	uint64_t		 last_question;
 };
 

@@ -264,8 +264,11 @@ keep_addresses(struct proxy_conn *c, const struct netaddr *list, size_t n)
 	size_t		 i;
 
 	for (i = 0; i < n; i++) {
-		r = netrules_address(&c->net->rules, &c->host, &list[i],
-		    proxy_connect_is_own(&list[i]));
+		/* The kernel is asked only if it matters. */
+		r = netrules_address(&c->net->rules, &c->host, &list[i], true);
+		if (r == NET_LOCAL && !proxy_connect_is_own(&list[i]))
+			r = netrules_address(&c->net->rules, &c->host,
+			    &list[i], false);
 		if (r != NET_ALLOW && worst != NET_LOCAL)
 			worst = r;
 	}

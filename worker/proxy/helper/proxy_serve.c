@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -360,6 +361,9 @@ proxy_serve(int sock, const struct proxy_env *upstream, int diag)
 	TAILQ_INIT(&s.all);
 	s.diag = diag;
 	s.shared.upstream = *upstream;
+	if (pipe2(s.shared.pipe, O_CLOEXEC | O_NONBLOCK) == -1)
+		fatal("pipe");
+	fd_widen(s.shared.pipe[1]);
 	if ((s.base = event_base_new()) == NULL ||
 	    (s.shared.scratch = malloc(LIMIT_NET_BUFFER)) == NULL ||
 	    (s.shared.names = proxy_names_new(s.base)) == NULL ||
@@ -377,6 +381,8 @@ proxy_serve(int sock, const struct proxy_env *upstream, int diag)
 	proxy_names_free(&s.shared.names);
 	chan_free(&s.chan);
 	free(s.shared.scratch);
+	fd_close(&s.shared.pipe[0]);
+	fd_close(&s.shared.pipe[1]);
 	event_base_free(s.base);
 	return s.status;
 }

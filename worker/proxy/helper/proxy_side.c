@@ -63,7 +63,14 @@ proxy_side_want(struct proxy_side *s, bool reads)
 		return 0;
 	if (side_turn(&s->wr, &s->writes, s->out.len > 0) == -1)
 		return -1;
-	return side_turn(&s->rd, &s->reads, reads);
+	return reads ? side_turn(&s->rd, &s->reads, true) : 0;
+}
+
+void
+proxy_side_stop(struct proxy_side *s)
+{
+	if (s->fd != -1)
+		(void)side_turn(&s->rd, &s->reads, false);
 }
 
 int

@@ -17,6 +17,7 @@ struct proxy_side {
 	struct buf	 out;		/* not yet sent */
 	bool		 is_eof;	/* it sends no more */
 	bool		 is_shut;	/* we send no more */
+	bool		 is_bulk;	/* it sends much at once */
 };
 
 void	 proxy_side_clear(struct proxy_side *s);
@@ -26,8 +27,12 @@ void	 proxy_side_open(struct proxy_side *s, struct event_base *base, int fd,
 	    ev_fn *on_read, ev_fn *on_write, void *arg);
 void	 proxy_side_close(struct proxy_side *s);
 
-/* Turn events on or off.  0, or -1 with errno. */
+/*
+ * Turn events on or off.  0, or -1 with errno.  Reading stays on until
+ * proxy_side_stop(), since most often it is wanted again before more comes.
+ */
 int	 proxy_side_want(struct proxy_side *s, bool reads) MUST_CHECK;
+void	 proxy_side_stop(struct proxy_side *s);
 
 /* Send what is queued and data; the rest is queued.  0, or -1 with errno. */
 int	 proxy_side_send(struct proxy_side *s, const void *data, size_t len)
