@@ -244,6 +244,19 @@ int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
  */
 void		 execsrv_close(struct execsrv **xp);
 
+/*
+ * Carry messages between in and out, a line each, and the server of a URL, as
+ * they are: the session is that of the client behind them.  Until the end of
+ * in, after which the server has 2 s for its last answers: 0; or -1 with the
+ * reason in e, when the connection failed, which is not made again.  Blocks;
+ * SIGPIPE must be ignored.  Of o, which may be NULL, the token, connect_ms,
+ * silence_ms and the two paths count.
+ */
+int		 execsrv_carry(const char *url,
+		    const struct execsrv_options *o, int in, int out,
+		    struct execsrv_error *e)
+		    __attribute__((warn_unused_result));
+
 enum execsrv_status {
 	EXECSRV_CONNECTED,
 	EXECSRV_RECOVERING,	/* there is no connection at the moment */

@@ -2,18 +2,15 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
+#include "common/client/dialing.h"
 #include "common/client/error.h"
 #include "common/client/ongoing/http.h"
 #include "common/client/ongoing/watch.h"
 #include "common/client/process/process.h"
 #include "common/client/text.h"
-#include "common/envlist.h"
 
 #define FULL_MS		10	/* the queue of a Unix socket is full */
 #define CATCH_UP_MS	10000	/* of silence while missed output is read */
@@ -118,36 +115,14 @@ on_first_failed(struct execsrv *x, int error)
 
 /* --- connecting --- */
 
-/* 0, or -1 with errno. */
-static int
-start_reach(struct execsrv *x)
-{
-	const char	*argv[] = {
-		execsrv_reach_program(&x->opening.reach), NULL
-	};
-	char		**env;
-	int		 r, error;
-
-	if ((env = envlist_network()) == NULL)
-		return -1;
-	r = transport_spawn(&x->transport, argv, env, false);
-	error = errno;
-	free(env);
-	errno = error;
-	return r;
-}
-
 static void
 attempt(struct execsrv *x)
 {
 	struct opening	*o = &x->opening;
 	uint64_t	 now = execsrv_now(x);
-	int		 r;
 
 	assert(x->state == EXECSRV_WAITING);
-	r = execsrv_reach_is_set(&o->reach) ? start_reach(x) :
-	    transport_connect(&x->transport, &o->address);
-	if (r == 0) {
+	if (dialing_start(o, &x->transport) == 0) {
 		recovery_allow(&x->recovery, now, o->connect_ms, false);
 		execsrv_set_state(x, EXECSRV_CONNECTING);
 	} else if (execsrv_is_opening(x)) {
@@ -155,26 +130,6 @@ attempt(struct execsrv *x)
 	} else {
 		recovery_failed(&x->recovery, now, errno);
 	}
-}
-
-static void
-ask_reach(struct execsrv *x)
-{
-	struct opening	*o = &x->opening;
-	struct buf	 b;
-	int		 r = -1;
-
-	buf_init(&b, EXECSRV_REACH_ASK_MAX);
-	if (buf_reserve(&b, EXECSRV_REACH_ASK_MAX) != NULL &&
-	    execsrv_reach_put_ask(&o->reach, o->token, o->connect_ms,
-	    transport_silence(&x->transport), &b) == 0)
-		r = transport_hello(&x->transport, buf_data(&b), b.len);
-	if (r == -1)
-		execsrv_lose(x, "cannot send to " REACH ": %s",
-		    strerror(errno));
-	if (b.base != NULL)
-		sodium_memzero(b.base, b.cap);
-	buf_fini(&b);
 }
 
 static void
@@ -187,15 +142,24 @@ on_connected(struct execsrv *x)
 		on_first_failed(x, error);
 	else if (error != 0)
 		execsrv_lose(x, "cannot connect: %s", strerror(error));
-	else if (execsrv_reach_is_set(&o->reach))
-		ask_reach(x);
-	else if (transport_has_child(&x->transport))
-		transport_up(&x->transport);
-	else
-		(void)transport_upgrade(&x->transport, &o->address, o->token);
+	else if (dialing_greet(o, &x->transport) == -1 && errno != EPIPE)
+		execsrv_lose(x, "cannot send to " REACH ": %s",
+		    strerror(errno));
 }
 
 /* --- execsrv-reach --- */
+
+/* It gave up, for a reason. */
+static void
+on_reach_failed(struct execsrv *x, const char *why, bool is_permanent)
+{
+	if (execsrv_is_opening(x))
+		execsrv_fail(x, "%.200s: %s", x->opening.where, why);
+	else if (is_permanent)
+		execsrv_fail(x, "the connection was lost: %s", why);
+	else
+		execsrv_lose(x, "%s", why);
+}
 
 bool
 handshake_on_other(struct execsrv *x, const struct json *j)
@@ -206,29 +170,25 @@ handshake_on_other(struct execsrv *x, const struct json *j)
 	if (!execsrv_reach_is_set(&x->opening.reach) ||
 	    !execsrv_reach_read_error(j, why, sizeof(why), &is_permanent))
 		return false;
-	if (execsrv_is_opening(x))
-		execsrv_fail(x, "%.200s: %s", x->opening.where, why);
-	else if (is_permanent)
-		execsrv_fail(x, "the connection was lost: %s", why);
-	else
-		execsrv_lose(x, "%s", why);
+	on_reach_failed(x, why, is_permanent);
 	return true;
 }
 
 void
 handshake_on_hello(struct execsrv *x, char *text, size_t len)
 {
-	struct json	 j;
-	bool		 is_object;
+	char	 why[sizeof(x->why.text)];
+	bool	 is_permanent;
 
-	json_init(&j);
-	is_object = json_parse(&j, text, len) == 0 &&
-	    json_tok(&j, 0)->type == JSON_OBJECT;
-	if (is_object && execsrv_is_true(&j, 0, "ready"))
-		transport_up(&x->transport);
-	else if (!is_object || !handshake_on_other(x, &j))
+	switch (dialing_read_hello(&x->transport, text, len, why, sizeof(why),
+	    &is_permanent)) {
+	case 0:
+		on_reach_failed(x, why, is_permanent);
+		break;
+	case -1:
 		execsrv_fail(x, REACH " sent a malformed answer");
-	json_fini(&j);
+		break;
+	}
 }
 
 /* --- the session --- */

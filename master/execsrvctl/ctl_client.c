@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #define TOKEN_VARIABLE	"EXECSRV_TOKEN"
 #define SESSION_ID_LEN	36	/* of our daemon's: a UUID */
 
-enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8 };
+enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8, IN_STDIO = 16 };
 
 /* The command line. */
 struct client {
@@ -586,6 +587,30 @@ do_cp(struct client *c, int argc, char **argv)
 	return status;
 }
 
+static int
+do_stdio(struct client *c, int argc, char **argv)
+{
+	struct execsrv_options	 o = { .client_name = "execsrvctl" };
+	struct execsrv_error	 e;
+	struct server		 s;
+	int			 status = EXIT_OTHER;
+
+	/* A reader that has gone is seen by the error of a write. */
+	signal(SIGPIPE, SIG_IGN);
+	if (client_find_server(c, argc > 0 ? argv[0] : NULL, &s) == 0) {
+		o.bearer_token = s.token;
+		o.ca_file = s.ca_file;
+		o.silence_ms = c->run.silence;
+		if (execsrv_carry(s.url, &o, STDIN_FILENO, STDOUT_FILENO,
+		    &e) == 0)
+			status = EXIT_OK;
+		else
+			fprintf(stderr, "execsrvctl: %s\n", e.text);
+	}
+	server_fini(&s);
+	return status;
+}
+
 static const struct command {
 	const char	*name;
 	unsigned	 bit;
@@ -599,9 +624,11 @@ static const struct command {
 	{ "run", IN_RUN, "run [OPTION...] [--] COMMAND [ARG...]", 1, INT_MAX,
 	    do_run },
 	{ "shell", IN_SHELL, "shell [OPTION...]", 0, 0, do_shell },
+	{ "stdio", IN_STDIO, "stdio [OPTION...] [URL|NAME]", 0, 1, do_stdio },
 };
 
-/* Errors end with 125, as 1 and 2 could be the command's; cp has none. */
+/* Errors end with 125, as 1 and 2 could be the command's; cp and stdio have
+   none. */
 int
 ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 {
@@ -613,7 +640,7 @@ ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 		d++;
 	c.command = d->bit;
 	c.synopsis = d->synopsis;
-	status = d->bit == IN_CP ? EXIT_USAGE : EXIT_RUN;
+	status = (d->bit & (IN_CP | IN_STDIO)) != 0 ? EXIT_USAGE : EXIT_RUN;
 	if (!is_plain) {
 		client_usage(&c, stderr);
 		return status;

@@ -24,7 +24,7 @@
 #include "common/fd.h"
 #include "master/execsrvctl/ending.h"
 #include "master/execsrvctl/missed.h"
-#include "master/execsrvctl/outq.h"
+#include "common/outq.h"
 #include "master/execsrvctl/term.h"
 
 #define INPUT_CHUNK	(64 * 1024)

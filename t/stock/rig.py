@@ -181,7 +181,7 @@ class Rig:
         self.client = within_reach(self.client, bin_ / 'client/bin', vendor)
         self.program = self.client if same_one else within_reach(
             self.program, bin_ / 'server/bin',
-            'execsrv-*' if self.options.reference is None else vendor)
+            'execsrv[-c]*' if self.options.reference is None else vendor)
         for folder, _, _ in os.walk(self.work):
             os.chown(folder, NOBODY, NOBODY)
         os.setgroups([])
@@ -275,15 +275,17 @@ class Run:
     sandbox     danger-full-access, workspace-write, read-only
     config      more lines for config.toml, at its end
     features    lines of its features, instead of what is off elsewhere
+    environments    its environments.toml, with %s for the proxy's address
     hook, pace  see proxy.py
     """
 
     def __init__(self, rig, script, cwd=None, prompt='go',
                  sandbox='danger-full-access', config='', hook=None, pace=0,
-                 features='plugins = false\napps = false'):
+                 features='plugins = false\napps = false', environments=None):
         self.rig, self.prompt, self.sandbox = rig, prompt, sandbox
         self.cwd = cwd or rig.folder('ws')
         self.config, self.features = config, features
+        self.environments = environments
         self.model = model.Model(script)
         self.proxy = proxy.Proxy(rig.start().url, hook, pace)
         self.stdout = self.stderr = ''
@@ -301,6 +303,9 @@ class Run:
         shutil.rmtree(home / '.codex', ignore_errors=True)
         self.rig.file('client/.codex/config.toml', CONFIG % (
             self.features, self.model.url, self.config))
+        if self.environments is not None:
+            self.rig.file('client/.codex/environments.toml',
+                          self.environments % self.proxy.url)
         env = dict(self.rig.env, HOME=str(home),
                    CODEX_HOME=str(home / '.codex'),
                    CODEX_EXEC_SERVER_URL=self.proxy.url)

@@ -420,12 +420,18 @@ transport_poll_events(const struct transport *t)
 	return 0;
 }
 
+int
+transport_fd(const struct transport *t)
+{
+	return transport_poll_events(t) == 0 ? -1 : t->fd;
+}
+
 short
 transport_poll(const struct transport *t, int ms)
 {
-	struct pollfd	 pfd = { .events = transport_poll_events(t) };
+	struct pollfd	 pfd = { .fd = transport_fd(t),
+			    .events = transport_poll_events(t) };
 
-	pfd.fd = pfd.events == 0 ? -1 : t->fd;
 	return poll(&pfd, 1, ms) == 1 ? pfd.revents : 0;
 }
 

@@ -151,6 +151,9 @@ void	 transport_pause(struct transport *t, bool is_paused);
 /* Return what to poll(2) the socket for; 0: nothing. */
 short	 transport_poll_events(const struct transport *t);
 
+/* The socket to poll(2); -1: there is nothing to poll it for. */
+int	 transport_fd(const struct transport *t);
+
 /* poll(2) it for that, up to ms (-1: for ever); return its revents. */
 short	 transport_poll(const struct transport *t, int ms);
 

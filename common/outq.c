@@ -1,4 +1,4 @@
-#include "master/execsrvctl/outq.h"
+#include "common/outq.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
