@@ -302,6 +302,7 @@ master_init(struct master *m, const struct cred *env)
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
+	adopt_uplinks(m->adopt);
 	if (m->logs.file != NULL && logfile_start(m->logs.file, m->base) ==
 	    -1) {
 		log_warn("cannot start writing the log file");
@@ -323,8 +324,9 @@ master_fini(struct master *m)
 {
 	sdnotify_free(&m->sdnotify);
 	/* A master that could not start leaves the sessions to the next one. */
-	if (!m->is_serving && m->children.in_state[CHILD_AWAITED] > 0) {
-		cgroups_leave(m->cgroups);
+	if (!m->is_serving && adopt_is_due(m->adopt)) {
+		if (m->cgroups != NULL)
+			cgroups_leave(m->cgroups);
 		records_free(&m->records, true);
 	}
 	adopt_free(&m->adopt);

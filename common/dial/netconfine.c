@@ -40,8 +40,9 @@ static const char *const nothing[] = { NULL };
 	MAY(madvise), MAY(brk), MAY(mlock), MAY(munlock), MAY(futex),	\
 	MAY(clock_gettime), MAY(clock_nanosleep), MAY(gettimeofday),	\
 	MAY(getrandom), MAY(getpid), MAY(gettid), MAY(getuid),		\
-	MAY(geteuid), MAY(fcntl), MAY(dup), MAY(fstat), MAY(newfstatat),\
-	MAY(lseek), MAY(ioctl), MAY(exit), MAY(exit_group),		\
+	MAY(geteuid), MAY(fcntl), MAY(dup), MAY(dup3), MAY(fstat),	\
+	MAY(newfstatat), MAY(lseek), MAY(ioctl), MAY(exit),		\
+	MAY(exit_group),						\
 	MAY(rt_sigreturn), MAY(rt_sigprocmask), MAY(rt_sigaction),	\
 	MAY(restart_syscall), MAY(tgkill), MAY(uname), MAY(sysinfo),	\
 	MAY(rseq), MAY(pipe2), MAY(sched_yield)

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -143,6 +144,16 @@ ptree_is_alive(int pidfd)
 		r = poll(&p, 1, 0);
 	while (r == -1 && errno == EINTR);
 	return r == 0;
+}
+
+void
+ptree_signal(pid_t pid, int pidfd, int sig)
+{
+	assert(pid > 1);
+	if (pidfd != -1)
+		syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+	else
+		kill(pid, sig);
 }
 
 /* Without CONFIG_PROC_CHILDREN: look at the parent of every process. */

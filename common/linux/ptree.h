@@ -26,6 +26,9 @@ int	 ptree_stat(pid_t pid, struct ptree_stat *out) MUST_CHECK;
 /* Whether the process of a pidfd has not exited. */
 bool	 ptree_is_alive(int pidfd);
 
+/* Send a signal by pidfd, or to a child that is not reaped yet: pidfd -1. */
+void	 ptree_signal(pid_t pid, int pidfd, int sig);
+
 /* Whether a callback's process is meant. */
 typedef bool	 ptree_match_fn(pid_t pid, void *arg);
 

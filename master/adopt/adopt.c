@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "common/log.h"
 #include "common/rundirs.h"
 #include "master/auth/peer_sandbox.h"
+#include "master/remote/remote.h"
 #include "master/workers/child.h"
 #include "master/workers/records.h"
 #include "master/workers/route.h"
@@ -44,6 +46,7 @@ struct adopt {
 	unsigned		 deaths;	/* of masters */
 	uint64_t		 began;		/* clock_ms() */
 	size_t			 taken;		/* sessions to adopt */
+	size_t			 uplinks;	/* recorded, not looked for */
 	unsigned		 refused;
 	int			 fd;
 	char			*path;
@@ -215,6 +218,70 @@ take_tombstone(struct adopt *a, const struct record *r)
 		log_warn("session %u cannot be kept", r->number);
 }
 
+/* Keep its record until it is looked for; child: the slot. */
+static void
+keep_uplink(struct adopt *a, struct record *r)
+{
+	int	 slot = -1;
+
+	if (a->master->records != NULL &&
+	    records_put(a->master->records, &slot, r) == -1)
+		log_warn("uplink %u cannot be kept", r->number);
+	r->child = (uint32_t)slot;
+	a->uplinks++;
+}
+
+static void
+adopt_take_uplink(struct adopt *a, const struct record *r)
+{
+	int	 pidfd;
+
+	if (remote_has(a->master, (pid_t)r->pid) ||
+	    !adopt_find_process(r, &pidfd))
+		return;
+	if (!remote_former(a->master, r, &pidfd)) {
+		log_info("uplink %u of the former daemon is not wanted any "
+		    "more", r->number);
+		ptree_signal((pid_t)r->pid, pidfd, SIGKILL);
+	}
+	fd_close(&pidfd);
+}
+
+void
+adopt_uplinks(struct adopt *a)
+{
+	struct record	*r;
+	size_t		 i;
+	int		 slot;
+
+	for (i = 0; i < a->n; i++) {
+		r = &a->list[i];
+		if (r->kind != RECORD_UPLINK)
+			continue;
+		slot = (int)r->child;
+		adopt_take_uplink(a, r);
+		if (a->master->records != NULL)
+			records_drop(a->master->records, &slot);
+	}
+	free(a->list);
+	a->list = NULL;
+	a->n = a->uplinks = 0;
+}
+
+bool
+adopt_is_due(const struct adopt *a)
+{
+	const struct remote	*r;
+
+	if (a == NULL)
+		return false;
+	TAILQ_FOREACH(r, &a->master->uplinks.list, entry)
+		if (r->state == REMOTE_AWAITED)
+			return true;
+	return a->uplinks > 0 ||
+	    a->master->children.in_state[CHILD_AWAITED] > 0;
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -265,10 +332,10 @@ adopt_load(struct adopt *a)
 	for (i = 0; i < a->n; i++)
 		if (a->list[i].kind == RECORD_SESSION)
 			take_session(a, &a->list[i]);
+		else if (a->list[i].kind == RECORD_UPLINK)
+			keep_uplink(a, &a->list[i]);
 		else
 			take_tombstone(a, &a->list[i]);
-	free(a->list);
-	a->list = NULL;
 	last = cgroups_sweep(m->cgroups);
 	if (last > m->children.next_id)
 		m->children.next_id = last;
@@ -307,24 +374,37 @@ adopt_deaths(const struct adopt *a)
 /* --- those who come --- */
 
 /*
- * Return the worker at the other end, or NULL.  Its pid cannot be another's:
- * the process was pinned before the socket was made, and is alive.
+ * Return whether the process at the other end is of that user and, unless pidfd
+ * is -1, the one that was pinned: its pid cannot be another's, as that was done
+ * before the socket was made, and it is alive.  Our own child keeps its pid
+ * until it is reaped.
  */
-static struct child *
-judge(const struct adopt *a, int fd)
+static bool
+is_process(const struct ucred *cred, uid_t uid, int pidfd)
+{
+	return cred->uid == uid && (pidfd == -1 || ptree_is_alive(pidfd));
+}
+
+/* Take over the channel of one of the former master's: 0, 1: of nobody; -1. */
+static int
+judge(struct adopt *a, int fd)
 {
 	struct ucred	 cred;
 	socklen_t	 len = sizeof(cred);
 	struct child	*c;
+	struct remote	*r;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
-	    cred.pid <= 1 ||
-	    (c = child_by_pid(a->master, cred.pid)) == NULL ||
-	    c->state != CHILD_AWAITED || c->chan != NULL ||
-	    c->route == NULL || cred.uid != c->route->uid)
-		return NULL;
-	/* Our own child keeps its pid until it is reaped. */
-	return c->pidfd == -1 || ptree_is_alive(c->pidfd) ? c : NULL;
+	    cred.pid <= 1)
+		return 1;
+	if ((c = child_by_pid(a->master, cred.pid)) != NULL)
+		return c->state == CHILD_AWAITED && c->chan == NULL &&
+		    c->route != NULL && is_process(&cred, c->route->uid,
+		    c->pidfd) ? child_come(c, fd) : 1;
+	if ((r = remote_find_awaited(a->master, cred.pid)) != NULL)
+		return is_process(&cred, r->pid_uid, r->pidfd) ?
+		    remote_come(r, fd) : 1;
+	return 1;
 }
 
 static void
@@ -340,8 +420,7 @@ static void
 adopt_on_accept(void *arg)
 {
 	struct adopt	*a = arg;
-	struct child	*c;
-	int		 fd, i;
+	int		 fd, i, r;
 
 	for (i = 0; i < TURN_MAX; i++) {
 		if ((fd = accept4(a->fd, NULL, NULL, SOCK_CLOEXEC |
@@ -352,12 +431,10 @@ adopt_on_accept(void *arg)
 			timer_set(&a->pause_ev, PAUSE_MS);
 			return;
 		}
-		if ((c = judge(a, fd)) == NULL) {
+		if ((r = judge(a, fd)) == 1)
 			refuse(a);
-			fd_close(&fd);
-		} else if (child_come(c, fd) == -1) {
-			fd_close(&fd);	/* it comes again */
-		}
+		if (r != 0)
+			fd_close(&fd);	/* -1: it comes again */
 	}
 }
 

@@ -24,7 +24,13 @@ const struct cgroups_names *adopt_groups(const struct adopt *a);
  */
 void		 adopt_load(struct adopt *a);
 
-/* Listen for its workers.  0, or -1 after a line in the log. */
+/* Its uplinks, or kill those that are not wanted.  After remote_init(). */
+void		 adopt_uplinks(struct adopt *a);
+
+/* Whether any of them has not been looked for, or has not come. */
+bool		 adopt_is_due(const struct adopt *a);
+
+/* Listen for its workers and uplinks.  0, or -1 after a line in the log. */
 int		 adopt_listen(struct adopt *a) MUST_CHECK;
 
 /* One has come. */

@@ -16,6 +16,7 @@
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
+#include "common/linux/ptree.h"
 #include "common/log.h"
 #include "common/net/target.h"
 #include "master/accept/gate.h"
@@ -23,9 +24,11 @@
 #include "master/accept/policy.h"
 #include "master/auth/runas.h"
 #include "master/logs/audit.h"
+#include "master/logs/logto.h"
 #include "master/logs/sdnotify.h"
 #include "master/remote/remote_check.h"
 #include "master/remote/remote_exec.h"
+#include "master/workers/records.h"
 
 /* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
 #define DH_LEN		32
@@ -36,25 +39,20 @@
 #define DENIALS_MAX	3	/* 401 or 403 in a row: give up */
 #define EXIT_SETTINGS	2	/* status of an uplink: unusable settings */
 #define LAG_MS		20	/* of time(2), at most */
+#define COME_MS		10000	/* until a process of a former master does */
+#define EXIT_UNKNOWN	(1 << 8)	/* of one that is not our child */
 
-static const struct {
-	const char	*name;
-	enum gauge	 gauge;
-	unsigned	 next;		/* bits of the states that may follow */
-} states[] = {
+/* The states that may follow each, as bits. */
+static const unsigned	 states[] = {
 #define TO(state)	(1u << REMOTE_##state)
-	[REMOTE_STOPPED] = { "stopped", GAUGE_uplinks_stopped,
-	    TO(STARTING) | TO(REFUSED) },
-	[REMOTE_STARTING] = { "starting", GAUGE_uplinks_starting,
-	    TO(REGISTERING) | TO(STOPPED) },
-	[REMOTE_REGISTERING] = { "registering", GAUGE_uplinks_registering,
-	    TO(WAITING) | TO(REGISTERED) | TO(REFUSED) | TO(STOPPED) },
-	[REMOTE_WAITING] = { "waiting", GAUGE_uplinks_waiting,
-	    TO(REGISTERING) | TO(STOPPED) },
-	[REMOTE_REGISTERED] = { "registered", GAUGE_uplinks_registered,
-	    TO(WAITING) | TO(STOPPED) },
-	[REMOTE_REFUSED] = { "refused", GAUGE_uplinks_refused,
-	    TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_STOPPED] = TO(STARTING) | TO(REFUSED) | TO(AWAITED),
+	[REMOTE_STARTING] = TO(REGISTERING) | TO(STOPPED),
+	[REMOTE_REGISTERING] = TO(WAITING) | TO(REGISTERED) | TO(REFUSED) |
+	    TO(STOPPED),
+	[REMOTE_WAITING] = TO(REGISTERING) | TO(STOPPED),
+	[REMOTE_REGISTERED] = TO(WAITING) | TO(STOPPED),
+	[REMOTE_REFUSED] = TO(REGISTERING) | TO(STOPPED),
+	[REMOTE_AWAITED] = TO(REGISTERED) | TO(WAITING) | TO(STOPPED)
 #undef TO
 };
 
@@ -92,11 +90,11 @@ remote_set_state(struct remote *r, enum remote_state to)
 {
 	if (r->state == to)
 		return;
-	if ((states[r->state].next & (1u << to)) == 0)
+	if ((states[r->state] & (1u << to)) == 0)
 		fatalx("uplink %u: %s -> %s", r->number,
-		    states[r->state].name, states[to].name);
-	log_debug("uplink %u: %s -> %s", r->number, states[r->state].name,
-	    states[to].name);
+		    remote_state_word(r->state), remote_state_word(to));
+	log_debug("uplink %u: %s -> %s", r->number,
+	    remote_state_word(r->state), remote_state_word(to));
 	r->state = to;
 	r->since = clock_ms();
 	report_to_starter(r);
@@ -124,6 +122,34 @@ remote_audit(const struct remote *r, enum audit_event event, const char *why)
 	audit(r->master, &(struct audit_what){ .event = event,
 	    .uplink = AUDIT_N(r->number), .name = r->conf->label,
 	    .environment = r->conf->environment, .why = why });
+}
+
+/* --- its record --- */
+
+static void
+remote_record(struct remote *r, uint64_t started)
+{
+	struct record	 rec;
+
+	if (r->master->records == NULL)
+		return;
+	memset(&rec, 0, sizeof(rec));
+	rec.kind = RECORD_UPLINK;
+	rec.number = r->number;
+	rec.pid = r->pid;
+	rec.uid = r->pid_uid;
+	rec.started = started;
+	rec.born = r->started;
+	remote_fingerprint(&r->master->conf, r->conf, rec.id, sizeof(rec.id));
+	if (records_put(r->master->records, &r->slot, &rec) == -1)
+		log_warn("uplink %u cannot be recorded: it will end with this "
+		    "daemon", r->number);
+}
+
+static void
+remote_kill(const struct remote *r)
+{
+	ptree_signal(r->pid, r->pidfd, SIGKILL);
 }
 
 /* --- credentials --- */
@@ -385,13 +411,46 @@ remote_on_stream(struct remote *r, struct ipc_msg *msg)
 
 /* --- the process --- */
 
+/* It has its keys, its credential and perhaps its registration. */
+static void
+remote_on_orphan(struct remote *r, const Ipc__UplinkOrphan *in)
+{
+	Ipc__UplinkAdopted	 out = IPC__UPLINK_ADOPTED__INIT;
+	Ipc__UplinkLog		 pipe = IPC__UPLINK_LOG__INIT;
+
+	timer_stop(&r->timer_ev);
+	chan_send(r->chan, IPC_uplink_adopted, &out, -1);
+	if (r->master->logs.file != NULL)
+		chan_send(r->chan, IPC_uplink_log, &pipe,
+		    logto_stderr(&r->master->logs));
+	remote_send_bearer(r);
+	if (in->registered) {
+		r->result = IPC__REGISTRATION__REGISTERED;
+		remote_set_state(r, REMOTE_REGISTERED);
+	} else {
+		remote_set_state(r, REMOTE_WAITING);
+		register_in(r, 0);
+	}
+	log_info("uplink %u: %s is adopted", r->number, r->conf->label);
+}
+
 static void
 remote_on_msg(void *arg, struct ipc_msg *msg)
 {
 	struct remote	*r = arg;
 
 	assert(r->chan != NULL && r->state != REMOTE_STOPPED);
+	if ((msg->kind == IPC_uplink_orphan) != (r->state == REMOTE_AWAITED)) {
+		STAT_INC(r->master, violations);
+		log_warnx("uplink %u: unexpected message: its process is "
+		    "killed", r->number);
+		remote_kill(r);
+		return;
+	}
 	switch (msg->kind) {
+	case IPC_uplink_orphan:
+		remote_on_orphan(r, (const Ipc__UplinkOrphan *)msg->body);
+		break;
 	case IPC_uplink_answer:
 		remote_on_answer(r, (const Ipc__UplinkAnswer *)msg->body);
 		break;
@@ -443,7 +502,7 @@ remote_on_chan_end(void *arg, int error)
 		    r->number);
 	}
 	if (r->pid != 0)
-		kill(r->pid, SIGKILL);
+		remote_kill(r);
 	restart(r);
 }
 
@@ -464,6 +523,9 @@ remote_send_start(struct remote *r)
 	start.forward = r->conf->forward;
 	start.log_level = (uint32_t)c->log_level;
 	start.number = r->number;
+	if (r->master->rundir.path != NULL)
+		start.run_dir = r->master->rundir.path;
+	start.orphan_ttl_ms = c->orphan_ttl;
 	chan_send(r->chan, IPC_uplink_start, &start, -1);
 	secret.dh.data = r->secret;
 	secret.dh.len = DH_LEN;
@@ -478,8 +540,9 @@ remote_send_start(struct remote *r)
 static void
 remote_start(struct remote *r)
 {
-	struct master	*m = r->master;
-	int		 sock;
+	struct master		*m = r->master;
+	struct ptree_stat	 st;
+	int			 sock;
 
 	assert(r->state == REMOTE_STOPPED && r->chan == NULL);
 	r->started = clock_ms();
@@ -493,6 +556,9 @@ remote_start(struct remote *r)
 		restart(r);
 		return;
 	}
+	r->pid_uid = m->start.is_root ? m->uplinks.uid : geteuid();
+	if (ptree_stat(r->pid, &st) == 0)
+		remote_record(r, st.start);
 	remote_send_start(r);
 	do_register(r);
 }
@@ -504,8 +570,13 @@ remote_on_timer(void *arg)
 
 	if (r->master->stopping)
 		return;
-	assert((r->state == REMOTE_STOPPED) == (r->chan == NULL));
-	if (r->state == REMOTE_STOPPED)
+	assert(r->state == REMOTE_AWAITED || (r->state == REMOTE_STOPPED) ==
+	    (r->chan == NULL));
+	if (r->state == REMOTE_AWAITED && r->pid != 0)
+		remote_kill(r);		/* its end starts another one */
+	else if (r->state == REMOTE_STOPPED && r->pid != 0)
+		timer_set(&r->timer_ev, LIMIT_UPLINK_SPACING);
+	else if (r->state == REMOTE_STOPPED)
 		remote_start(r);
 	else if (r->state == REMOTE_WAITING || r->state == REMOTE_REFUSED)
 		do_register(r);
@@ -523,6 +594,17 @@ refuse_settings(struct remote *r)
 	remote_give_up(r);
 }
 
+/* Its process has ended. */
+static void
+remote_forget_process(struct remote *r)
+{
+	io_stop(&r->pidfd_ev);
+	fd_close(&r->pidfd);
+	r->pid = 0;
+	if (r->master->records != NULL)
+		records_drop(r->master->records, &r->slot);
+}
+
 bool
 remote_on_exit(struct master *m, pid_t pid, int status)
 {
@@ -531,13 +613,14 @@ remote_on_exit(struct master *m, pid_t pid, int status)
 	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
 		if (r->pid != pid)
 			continue;
-		r->pid = 0;
+		remote_forget_process(r);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
 			log_warnx("cannot execute %s", m->start.uplink);
 		else if (WIFSIGNALED(status) && !m->stopping)
 			log_warnx("uplink %u: killed by signal %d", r->number,
 			    WTERMSIG(status));
-		if (r->chan != NULL && !m->stopping)
+		if ((r->chan != NULL || r->state == REMOTE_AWAITED) &&
+		    !m->stopping)
 			restart(r);
 		if (WIFEXITED(status) && !m->stopping &&
 		    WEXITSTATUS(status) == EXIT_SETTINGS)
@@ -558,40 +641,70 @@ remote_has(const struct master *m, pid_t pid)
 	return false;
 }
 
-/* --- all of them --- */
+/* --- one of a former master --- */
 
-static int
-find_cred(struct remote *r, const struct cred *env)
+/* Not our child: nobody tells how it ended. */
+static void
+remote_on_pidfd(void *arg)
 {
-	char	 why[128];
+	struct remote	*r = arg;
+	struct master	*m = r->master;
 
-	if (r->cred.source != CRED_NONE)
-		return 0;		/* from standard input */
-	if (r->conf->credential_file[0] != '\0') {
-		if (cred_read_file(&r->cred, r->conf->credential_file, why,
-		    sizeof(why)) == 0)
-			return 0;
-		log_warnx("CredentialFile %s: %s", r->conf->credential_file,
-		    why);
-		return -1;
-	}
-	if (env->source == CRED_NONE) {
-		log_warnx("Uplink %s: no credential for the registry (see "
-		    "CredentialFile)", r->conf->label);
-		return -1;
-	}
-	if (env->token == NULL) {
-		log_warnx("the credential in the environment is not valid: a "
-		    "token must not contain blanks");
-		return -1;
-	}
-	if (env->source == CRED_API_KEY && !cred_is_safe(r->conf->url)) {
-		log_warnx("CODEX_API_KEY is sent to https:// and to this "
-		    "machine only, not to %s", r->conf->url);
-		return -1;
-	}
-	return cred_copy(&r->cred, env);
+	remote_on_exit(m, r->pid, EXIT_UNKNOWN);
+	if (m->stopping)
+		m->events->on_child_gone(m);
 }
+
+bool
+remote_former(struct master *m, const struct record *rec, int *pidfd)
+{
+	struct remote	*r;
+	char		 settings[sizeof(rec->id)];
+
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+		if (r->number == rec->number)
+			break;
+	if (r == NULL || r->state != REMOTE_STOPPED || r->pid != 0)
+		return false;
+	remote_fingerprint(&m->conf, r->conf, settings, sizeof(settings));
+	if (strcmp(settings, rec->id) != 0)
+		return false;
+	io_init(&r->pidfd_ev, m->base, *pidfd, EV_READ, remote_on_pidfd, r);
+	if (*pidfd != -1 && io_start(&r->pidfd_ev) == -1)
+		return false;
+	r->pidfd = *pidfd;
+	*pidfd = -1;
+	r->pid = (pid_t)rec->pid;
+	r->pid_uid = (uid_t)rec->uid;
+	r->started = rec->born;
+	remote_set_state(r, REMOTE_AWAITED);
+	timer_set(&r->timer_ev, COME_MS);
+	remote_record(r, rec->started);
+	return true;
+}
+
+struct remote *
+remote_find_awaited(struct master *m, pid_t pid)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+		if (r->state == REMOTE_AWAITED && r->pid == pid &&
+		    r->chan == NULL)
+			return r;
+	return NULL;
+}
+
+int
+remote_come(struct remote *r, int sock)
+{
+	assert(r->state == REMOTE_AWAITED && r->chan == NULL);
+	r->chan = chan_new(r->master->base, sock, IPC_ROLE_MASTER,
+	    IPC_ROLE_UPLINK, remote_on_msg, remote_on_chan_end, r);
+	return r->chan == NULL ? -1 : 0;
+}
+
+/* --- all of them --- */
 
 static int
 remote_add(struct master *m, struct remote *r, const struct cred *env)
@@ -602,6 +715,7 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 	TAILQ_INSERT_TAIL(&m->uplinks.list, r, entry);
 	r->window = LIMIT_UPLINK_RETRY;
 	r->since = clock_ms();
+	r->pidfd = r->slot = -1;
 	timer_init(&r->timer_ev, m->base, remote_on_timer, r);
 	timer_init(&r->expire_ev, m->base, on_expiry, r);
 	if ((r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
@@ -616,7 +730,9 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 	r->uid = user.uid;
 	r->gid = user.gid;
 	r->has_gid = user.has_gid;
-	return find_cred(r, env);
+	/* Perhaps it has one from standard input. */
+	return r->cred.source != CRED_NONE ? 0 :
+	    remote_find_cred(r->conf, env, &r->cred);
 }
 
 int
@@ -651,17 +767,23 @@ remote_start_all(struct master *m)
 	struct remote	*r;
 
 	TAILQ_FOREACH(r, &m->uplinks.list, entry)
-		remote_start(r);
+		if (r->state == REMOTE_STOPPED)
+			remote_start(r);
 }
 
 void
 remote_stop_all(struct master *m)
 {
-	struct remote	*r;
+	struct remote		*r;
+	Ipc__UplinkStop		 out = IPC__UPLINK_STOP__INIT;
 
 	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
 		timer_stop(&r->timer_ev);
 		timer_stop(&r->expire_ev);
+		if (r->chan != NULL)
+			chan_send(r->chan, IPC_uplink_stop, &out, -1);
+		else if (r->state == REMOTE_AWAITED && r->pid != 0)
+			remote_kill(r);
 		chan_free(&r->chan);
 	}
 }
@@ -676,6 +798,8 @@ remote_free_all(struct master *m)
 		chan_free(&r->chan);
 		timer_stop(&r->timer_ev);
 		timer_stop(&r->expire_ev);
+		io_stop(&r->pidfd_ev);
+		fd_close(&r->pidfd);
 		if (r->secret != NULL)
 			sodium_free(r->secret);
 		cred_fini(&r->cred);
@@ -701,7 +825,7 @@ remote_kill_all(struct master *m)
 
 	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		if (r->pid != 0)
-			kill(r->pid, SIGKILL);
+			remote_kill(r);
 }
 
 /* --- credentials on standard input --- */
@@ -759,98 +883,4 @@ remote_watch_stdin(struct master *m, bool ends_us)
 		return -1;
 	}
 	return 0;
-}
-
-bool
-remote_unready(const struct master *m, char *why, size_t size)
-{
-	const struct remote	*r, *bad = NULL;
-	unsigned		 n = 0, registered = 0;
-	int			 wanted = m->conf.ready_uplinks;
-
-	/* By default clients of our own listeners need no uplink. */
-	if (wanted == CONF_READY_AUTO)
-		wanted = m->conf.listen.n > 0 ? CONF_READY_NONE :
-		    CONF_READY_ALL;
-	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
-		n++;
-		if (r->state == REMOTE_REGISTERED)
-			registered++;
-		else if (bad == NULL)
-			bad = r;
-	}
-	if (bad == NULL || wanted == CONF_READY_NONE ||
-	    (wanted == CONF_READY_ANY && registered > 0))
-		return false;
-	snprintf(why, size, "uplink %u is %s, %u of %u are registered",
-	    bad->number, remote_state_name(bad), registered, n);
-	return true;
-}
-
-/* What REGISTERED is in truth; of a phase that there is not, that alone. */
-static const struct {
-	const char	*name;
-	enum gauge	 gauge;
-} phases[] = {
-	[IPC__UPLINK_PHASE__IDLE] = { "registered", GAUGE_uplinks_registered },
-	[IPC__UPLINK_PHASE__STALE] = { "registered",
-	    GAUGE_uplinks_registered },
-	[IPC__UPLINK_PHASE__CONNECTING] = { "connecting",
-	    GAUGE_uplinks_connecting },
-	[IPC__UPLINK_PHASE__CONNECTED] = { "connected",
-	    GAUGE_uplinks_connected },
-	[IPC__UPLINK_PHASE__PAUSING] = { "pausing", GAUGE_uplinks_pausing }
-};
-
-static bool
-has_phase(const struct remote *r)
-{
-	return r->state == REMOTE_REGISTERED && (unsigned)r->phase <
-	    sizeof(phases) / sizeof(phases[0]);
-}
-
-const char *
-remote_state_name(const struct remote *r)
-{
-	return has_phase(r) ? phases[r->phase].name : states[r->state].name;
-}
-
-enum gauge
-remote_gauge(const struct remote *r)
-{
-	return has_phase(r) ? phases[r->phase].gauge : states[r->state].gauge;
-}
-
-void
-remote_trouble(const struct remote *r, char *out, size_t size)
-{
-	const char	*auth = r->status == 401 || r->status == 403 ?
-			    "authentication failed, " : "";
-
-	if (r->has_bad_settings) {
-		snprintf(out, size, "settings cannot be used");
-		return;
-	}
-	switch (r->result) {
-	case IPC__REGISTRATION__REGISTERED:
-		out[0] = '\0';
-		if (r->refusal != 0)
-			snprintf(out, size, "rendezvous: status %u",
-			    r->refusal);
-		else if (r->has_no_url)
-			snprintf(out, size, "rendezvous: URL cannot be used");
-		break;
-	case IPC__REGISTRATION__CONTENDED:
-		snprintf(out, size, "busy, status %u", r->status);
-		break;
-	case IPC__REGISTRATION__NONSENSE:
-		snprintf(out, size, "not a valid answer");
-		break;
-	case IPC__REGISTRATION__REFUSED:
-		snprintf(out, size, "%sstatus %u", auth, r->status);
-		break;
-	default:
-		snprintf(out, size, "no answer from the registry");
-		break;
-	}
 }

@@ -23,6 +23,8 @@
  *	WAITING		timer_ev registers again
  *	REGISTERED	phase is its connection to the rendezvous
  *	REFUSED		given up, or timer_ev retries: UplinkRetryRefused
+ *	AWAITED		a process of a former master, which is to come; timer_ev
+ *			ends it
  */
 enum remote_state {
 	REMOTE_STOPPED,
@@ -30,8 +32,11 @@ enum remote_state {
 	REMOTE_REGISTERING,
 	REMOTE_WAITING,
 	REMOTE_REGISTERED,
-	REMOTE_REFUSED
+	REMOTE_REFUSED,
+	REMOTE_AWAITED
 };
+
+struct record;
 
 struct remote {
 	TAILQ_ENTRY(remote)	 entry;
@@ -45,6 +50,10 @@ struct remote {
 	gid_t			 gid;
 	bool			 has_gid;
 	pid_t			 pid;		/* 0: none */
+	uid_t			 pid_uid;	/* the user it runs as */
+	int			 pidfd;		/* -1: it is our child */
+	struct io		 pidfd_ev;
+	int			 slot;		/* of its record; -1: none */
 	struct chan		*chan;
 	struct timer		 timer_ev;	/* by state */
 	struct timer		 expire_ev;	/* of the credential */
@@ -75,6 +84,16 @@ struct remote {
  */
 int	 remote_init(struct master *m, const struct cred *env);
 
+/*
+ * Await the process of a former master, if its uplink is still wanted as it
+ * was; then *pidfd is taken over (-1: our child).  Whether it was.
+ */
+bool	 remote_former(struct master *m, const struct record *r, int *pidfd);
+
+/* Return one that is awaited with that pid, or NULL; it has come. */
+struct remote	*remote_find_awaited(struct master *m, pid_t pid);
+int	 remote_come(struct remote *r, int sock) MUST_CHECK;
+
 /* After the control groups are made. */
 void	 remote_start_all(struct master *m);
 
@@ -100,6 +119,9 @@ int	 remote_watch_stdin(struct master *m, bool ends_us) MUST_CHECK;
  * in why.
  */
 bool	 remote_unready(const struct master *m, char *why, size_t size);
+
+/* The name of a state. */
+const char	*remote_state_word(enum remote_state s);
 
 /* "connected", "waiting". */
 const char	*remote_state_name(const struct remote *r);

@@ -1,11 +1,14 @@
 #include "master/remote/remote_check.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/net/target.h"
 
 /* Check the URLs as the uplink will parse them. */
@@ -173,4 +176,57 @@ remote_check(const struct conf *c, struct conf_error *e)
 		return 0;
 	*e = all;
 	return -1;
+}
+
+void
+remote_fingerprint(const struct conf *c, const struct conf_uplink *u,
+    char *out, size_t size)
+{
+	const char			*texts[] = { u->url, u->environment,
+					    u->name, u->ca_file,
+					    c->uplink_ca_file, u->forward };
+	crypto_generichash_state	 state;
+	uint8_t				 hash[16];
+	size_t				 i;
+
+	assert(size > 2 * sizeof(hash));
+	crypto_generichash_init(&state, NULL, 0, sizeof(hash));
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		crypto_generichash_update(&state, (const uint8_t *)texts[i],
+		    strlen(texts[i]) + 1);
+	hash[0] = (uint8_t)u->transport;
+	crypto_generichash_update(&state, hash, 1);
+	crypto_generichash_final(&state, hash, sizeof(hash));
+	sodium_bin2hex(out, size, hash, sizeof(hash));
+}
+
+int
+remote_find_cred(const struct conf_uplink *u, const struct cred *env,
+    struct cred *out)
+{
+	char	 why[128];
+
+	if (u->credential_file[0] != '\0') {
+		if (cred_read_file(out, u->credential_file, why,
+		    sizeof(why)) == 0)
+			return 0;
+		log_warnx("CredentialFile %s: %s", u->credential_file, why);
+		return -1;
+	}
+	if (env->source == CRED_NONE) {
+		log_warnx("Uplink %s: no credential for the registry (see "
+		    "CredentialFile)", u->label);
+		return -1;
+	}
+	if (env->token == NULL) {
+		log_warnx("the credential in the environment is not valid: a "
+		    "token must not contain blanks");
+		return -1;
+	}
+	if (env->source == CRED_API_KEY && !cred_is_safe(u->url)) {
+		log_warnx("CODEX_API_KEY is sent to https:// and to this "
+		    "machine only, not to %s", u->url);
+		return -1;
+	}
+	return cred_copy(out, env);
 }

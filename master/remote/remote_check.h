@@ -3,6 +3,7 @@
 
 #include "common/conf/conf.h"
 #include "master/auth/runas.h"
+#include "master/remote/cred.h"
 
 /*
  * Check that all blocks are complete and valid, their users exist, and no two
@@ -16,3 +17,17 @@ int	 remote_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
  */
 int	 remote_find_user(const struct conf *c, const struct conf_uplink *u,
 	    struct runas *out, struct conf_error *e) MUST_CHECK;
+
+/*
+ * What the process of an uplink was told that cannot change, in hexadecimal: 33
+ * bytes.
+ */
+void	 remote_fingerprint(const struct conf *c, const struct conf_uplink *u,
+	    char *out, size_t size);
+
+/*
+ * The credential for its registry: of a file, or env, that of the environment.
+ * 0, or -1 after a line in the log.
+ */
+int	 remote_find_cred(const struct conf_uplink *u, const struct cred *env,
+	    struct cred *out) MUST_CHECK;

@@ -12,7 +12,6 @@
 
 #include "common/dial/netconfine.h"
 #include "common/dial/netstart.h"
-#include "common/fd.h"
 #include "common/log.h"
 #include "master/uplink/uplink.h"
 #include "master/uplink/uplink_link.h"
@@ -45,7 +44,9 @@ uplink_prepare(struct uplink *u, int sock)
 	    dialer_init(&u->env.dialer, &u->env.loop, u->env.resolver,
 	    about->ca_file) == -1)
 		exit(2);
-	if (netconfine_process() == -1)
+	/* Without a next master the end of this one is the end. */
+	if ((u->env.start->orphan_ttl_ms == 0 &&
+	    netconfine_to_parent() == -1) || netconfine_process() == -1)
 		fatal("confinement");
 	if (resolver_attach(u->env.resolver, &u->env.loop,
 	    uplink_on_no_resolver, u) == -1 || uplink_serve(u, sock) == -1)
@@ -64,14 +65,11 @@ main(int argc, char **argv)
 		fprintf(stderr, "execsrv-uplink is started by execsrvd(8)\n");
 		return 2;
 	}
-	if (netconfine_to_parent() == -1)
-		return 2;
 	if ((sock = netstart("uplink", argv[1], true, &u.env.dialer,
 	    &u.env.resolver)) == -1)
 		return 1;
 	uplink_prepare(&u, sock);
 	wsloop_run(&u.env.loop);
 	uplink_fini(&u);
-	fd_close(&sock);
 	return 0;
 }

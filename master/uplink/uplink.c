@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/uplink/carrier.h"
@@ -95,8 +94,8 @@ new_local_end(void *arg, const struct local_end_events *events, void *end_arg)
 	if ((l = local_end_to_worker(&u->env.loop, events, end_arg, &fd)) ==
 	    NULL)
 		return NULL;
-	uplink_link_stream(u->link, fd);
-	fd_close(&fd);
+	if (uplink_link_stream(u->link, fd) == -1)
+		local_end_free(&l);
 	return l;
 }
 
@@ -166,6 +165,22 @@ uplink_on_bearer(void *arg, const char *token)
 		log_warn("cannot store the credential");
 }
 
+/* Without a registration there was nothing to connect to. */
+static bool
+uplink_is_registered(void *arg)
+{
+	const struct uplink	*u = arg;
+
+	return u->rendezvous.phase != IPC__UPLINK_PHASE__IDLE &&
+	    u->rendezvous.phase != IPC__UPLINK_PHASE__STALE;
+}
+
+static void
+uplink_on_adopted(void *arg)
+{
+	uplink_report(arg);
+}
+
 static void
 on_gone(void *arg)
 {
@@ -175,14 +190,16 @@ on_gone(void *arg)
 }
 
 static const struct uplink_link_events	 link_events = {
-	uplink_on_bearer, on_register, on_gone
+	uplink_on_bearer, on_register, uplink_is_registered,
+	uplink_on_adopted, on_gone
 };
 
 int
 uplink_serve(struct uplink *u, int sock)
 {
 	assert(u->link == NULL && u->env.start != NULL);
-	u->link = uplink_link_new(&u->env.loop, sock, &link_events, u);
+	u->link = uplink_link_new(&u->env.loop, sock, u->env.start->run_dir,
+	    u->env.start->orphan_ttl_ms, &link_events, u);
 	return u->link == NULL ? -1 : 0;
 }
 

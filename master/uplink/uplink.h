@@ -27,7 +27,7 @@ int	 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 	    const Ipc__UplinkSecret *secret) MUST_CHECK;
 void	 uplink_fini(struct uplink *u);
 
-/* Serve the master on sock, the caller's.  0, or -1 with errno. */
+/* Serve the master on sock, which is taken over.  0, or -1 with errno. */
 int	 uplink_serve(struct uplink *u, int sock) MUST_CHECK;
 
 /* Report the status to the master. */

@@ -1,5 +1,10 @@
-/* The channel to the master: a wrapper for each message. */
+/*
+ * The channel to the master: a wrapper for each message.  When the master dies
+ * the link looks for the next one; streams that come meanwhile wait for it.
+ */
 #pragma once
+
+#include <stdbool.h>
 
 #include "common/dial/registry.h"
 #include "common/dial/wsloop.h"
@@ -11,7 +16,11 @@ struct uplink_link_events {
 	/* A credential, wiped afterwards. */
 	void	(*on_bearer)(void *arg, const char *token);
 	void	(*on_register)(void *arg);
-	/* The master is gone. */
+	/* The next master asks whether this is registered. */
+	bool	(*is_registered)(void *arg);
+	/* It is the master now: report the status. */
+	void	(*on_adopted)(void *arg);
+	/* There is no master any more. */
 	void	(*on_gone)(void *arg);
 };
 
@@ -22,8 +31,12 @@ struct uplink_link_events {
 int	 uplink_link_wait(int sock, Ipc__UplinkStart **start_out,
 	    Ipc__UplinkSecret **secret_out) MUST_CHECK;
 
-/* Receive on sock, the caller's.  NULL with errno. */
+/*
+ * Take over sock.  dir, borrowed, and ttl: where, and for how many ms, the next
+ * master is looked for.  NULL with errno; then sock stays the caller's.
+ */
 struct uplink_link	*uplink_link_new(struct wsloop *loop, int sock,
+			    const char *dir, uint64_t ttl,
 			    const struct uplink_link_events *events,
 			    void *arg);
 void			 uplink_link_free(struct uplink_link **lp);
@@ -35,5 +48,8 @@ void	 uplink_link_status(struct uplink_link *l, const Ipc__UplinkStatus *s);
 /* The registry rejects the credential. */
 void	 uplink_link_denied(struct uplink_link *l);
 
-/* Give the master a connection; fd stays the caller's. */
-void	 uplink_link_stream(struct uplink_link *l, int fd);
+/*
+ * Give the master a connection, now or when there is one; fd is closed.  0, or
+ * -1: too many wait already.
+ */
+int	 uplink_link_stream(struct uplink_link *l, int fd) MUST_CHECK;

@@ -1,6 +1,5 @@
 #include "master/workers/child.h"
 
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <assert.h>
@@ -14,6 +13,7 @@
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
+#include "common/linux/ptree.h"
 #include "common/log.h"
 #include "master/workers/membudget.h"
 
@@ -356,10 +356,7 @@ void
 child_signal(const struct child *c)
 {
 	assert(child_has_process(c));
-	if (c->pidfd != -1)
-		syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-	else
-		kill(c->pid, SIGKILL);
+	ptree_signal(c->pid, c->pidfd, SIGKILL);
 }
 
 static void

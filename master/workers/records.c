@@ -99,8 +99,7 @@ is_text(const char *text, size_t size)
 static const char *
 judge_record(const struct record *r)
 {
-	if (r->kind != RECORD_SESSION && r->kind != RECORD_TOMBSTONE &&
-	    r->kind != RECORD_LOST)
+	if (r->kind < RECORD_SESSION || r->kind > RECORD_UPLINK)
 		return "of an unknown kind";
 	if (!is_text(r->id, sizeof(r->id)) || r->id[0] == '\0' ||
 	    !is_text(r->identity, sizeof(r->identity)) ||

@@ -1,6 +1,6 @@
 /*
- * The file "sessions" in the run directory: a record for each session, with
- * which the next master finds the workers of one that was killed.
+ * The file "sessions" in the run directory: a record for each session and
+ * uplink, by which the next master finds the processes of one that was killed.
  *
  * It is mapped and written by plain stores, so that a change costs no system
  * call and is kept when we are killed, at whatever moment: each record has two
@@ -22,7 +22,8 @@ enum record_kind {
 	RECORD_FREE,
 	RECORD_SESSION,			/* with a worker */
 	RECORD_TOMBSTONE,		/* without one */
-	RECORD_LOST			/* its worker died */
+	RECORD_LOST,			/* its worker died */
+	RECORD_UPLINK			/* no session, but a process */
 };
 
 /* Bits of flags. */
@@ -30,7 +31,10 @@ enum record_kind {
 #define RECORD_ATTACHED		2u
 #define RECORD_TRANSCRIPTS	4u	/* are wanted */
 
-/* A session.  Texts end with a NUL. */
+/*
+ * A session.  Texts end with a NUL.  An uplink has kind, number, pid, uid (of
+ * the process), started, born and id: of its settings.
+ */
 struct record {
 	uint64_t	 seq;		/* the higher one counts; 0: none */
 	uint64_t	 sum;		/* of all that follows, and of seq */

@@ -31,9 +31,10 @@
 	SYS_brk, SYS_mlock, SYS_munlock, SYS_futex, SYS_clock_gettime,	\
 	SYS_clock_nanosleep, SYS_gettimeofday, SYS_getrandom,		\
 	SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_fcntl,	\
-	SYS_dup, SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_ioctl,	\
-	SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask,	\
-	SYS_rt_sigaction, SYS_restart_syscall, SYS_tgkill, SYS_uname,	\
+	SYS_dup, SYS_dup3, SYS_fstat, SYS_newfstatat, SYS_lseek,	\
+	SYS_ioctl, SYS_exit, SYS_exit_group, SYS_rt_sigreturn,		\
+	SYS_rt_sigprocmask, SYS_rt_sigaction,				\
+	SYS_restart_syscall, SYS_tgkill, SYS_uname,	\
 	SYS_sysinfo, SYS_rseq, SYS_pipe2, SYS_sched_yield,		\
 	SYS_socket, SYS_connect, SYS_setsockopt, SYS_getsockopt,	\
 	SYS_getsockname, SYS_getpeername, SYS_shutdown, SYS_bind,	\

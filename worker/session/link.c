@@ -1,27 +1,19 @@
 #include "worker/session/link.h"
 
 #include <sys/queue.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <assert.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/rundirs.h"
+#include "common/successor.h"
 
 #define COMMANDS_MAX	(256 * 1024)	/* bytes queued for the master */
 #define KEPT_MAX	64		/* commands kept without a master */
-#define AGAIN_FIRST	20		/* ms between attempts to find one */
-#define AGAIN_MAX	1000
 
 enum link_state {
 	LINK_UP,		/* has a master */
@@ -46,12 +38,8 @@ struct link {
 	uint32_t	 missed;	/* commands not reported */
 	STAILQ_HEAD(, kept) kept;
 	unsigned	 nkept;
-	const char	*dir;		/* borrowed */
 	const char	*client;	/* its name, borrowed; or NULL */
-	uint64_t	 ttl;		/* ms */
-	uint64_t	 until;		/* clock_ms(): of ORPHANED */
-	uint64_t	 again;		/* ms, the next pause */
-	bool		 is_last;	/* attempt */
+	struct successor successor;
 	struct timer	 again_ev;
 };
 
@@ -68,37 +56,17 @@ link_give_up(struct link *l)
 	l->events->on_gone(l->arg);
 }
 
-/* Try again later; a last time when the time is over, as we may have slept. */
+/* Try again later. */
 static void
 link_wait(struct link *l)
 {
-	uint64_t	 now = clock_ms();
+	uint64_t	 ms;
 
 	l->state = LINK_ORPHANED;
-	if (l->is_last) {
+	if (successor_pause(&l->successor, &ms) == -1)
 		link_give_up(l);
-		return;
-	}
-	l->is_last = now + l->again >= l->until;
-	timer_set(&l->again_ev, !l->is_last ? l->again :
-	    l->until > now ? l->until - now : 0);
-	l->again = l->again * 2 < AGAIN_MAX ? l->again * 2 : AGAIN_MAX;
-}
-
-/* Connect to the next master, if it listens: a descriptor, or -1. */
-static int
-link_connect(const struct link *l)
-{
-	struct sockaddr_un	 un;
-	int			 fd;
-
-	if (rundirs_address(l->dir, RUNDIRS_ADOPT, &un) == -1 ||
-	    (fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0)) == -1)
-		return -1;
-	if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == -1)
-		fd_close(&fd);
-	return fd;
+	else
+		timer_set(&l->again_ev, ms);
 }
 
 static void
@@ -109,9 +77,9 @@ link_on_again(void *arg)
 	int		 fd;
 
 	assert(l->state == LINK_ORPHANED && l->chan == NULL);
-	if ((fd = link_connect(l)) == -1 || (l->chan = chan_new(l->base, fd,
-	    IPC_ROLE_WORKER, IPC_ROLE_MASTER, link_on_msg, link_on_end,
-	    l)) == NULL) {
+	if ((fd = successor_connect(&l->successor)) == -1 ||
+	    (l->chan = chan_new(l->base, fd, IPC_ROLE_WORKER,
+	    IPC_ROLE_MASTER, link_on_msg, link_on_end, l)) == NULL) {
 		fd_close(&fd);
 		link_wait(l);
 		return;
@@ -171,14 +139,12 @@ link_on_end(void *arg, int error)
 		return;
 	}
 	assert(l->state == LINK_UP);
-	if (l->ttl == 0 || !l->events->on_orphaned(l->arg)) {
+	if (l->successor.ttl == 0 || !l->events->on_orphaned(l->arg)) {
 		link_give_up(l);
 		return;
 	}
 	log_info("the master died: waiting for the next one");
-	l->until = clock_ms() + l->ttl;
-	l->again = AGAIN_FIRST;
-	l->is_last = false;
+	successor_begin(&l->successor);
 	link_wait(l);
 }
 
@@ -192,8 +158,7 @@ link_new(struct event_base *base, int sock, const char *dir, uint64_t ttl,
 		return NULL;
 	STAILQ_INIT(&l->kept);
 	l->base = base;
-	l->dir = dir;
-	l->ttl = dir[0] == '\0' ? 0 : ttl;
+	successor_init(&l->successor, dir, ttl);
 	l->events = events;
 	l->arg = arg;
 	timer_init(&l->again_ev, base, link_on_again, l);
@@ -247,7 +212,7 @@ link_is_orphaned(const struct link *l)
 bool
 link_survives(const struct link *l)
 {
-	return l->ttl != 0 && l->state != LINK_GONE;
+	return l->successor.ttl != 0 && l->state != LINK_GONE;
 }
 
 /* Send a message; lost without a master. */
