@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The group below a worker's that has TasksMax: worker/os/scgroup.h. */
+#define CGFS_COUNTED	"t"
+
 /*
  * Find a process's group from the texts of its /proc/PID/cgroup and mountinfo.
  * controller: of version 1; NULL: version 2.  Pure.  0 and its directory in

@@ -187,7 +187,8 @@ static void
 take_session(struct adopt *a, struct record *r)
 {
 	struct master		*m = a->master;
-	struct cgroups_worker	 groups = { r->group_v2, r->group_v1 };
+	struct cgroups_worker	 groups = { .v2 = r->group_v2,
+				    .v1 = r->group_v1 };
 	struct child		*c;
 	int			 pidfd;
 
@@ -200,6 +201,7 @@ take_session(struct adopt *a, struct record *r)
 		fd_close(&pidfd);
 		return;
 	}
+	memcpy(groups.limit, r->limits, sizeof(groups.limit));
 	cgroups_keep(m->cgroups, &groups);
 	r->group_v2 = groups.v2;
 	r->group_v1 = groups.v1;

@@ -394,31 +394,6 @@ cgroups_names(const struct cgroups *g, struct cgroups_names *out)
 		    sizeof(out->name[1 + i]));
 }
 
-void
-cgroups_keep(struct cgroups *g, struct cgroups_worker *w)
-{
-	struct cgroups_worker	*list;
-	bool			 has_v1 = false;
-	int			 i;
-
-	for (i = 0; i < CGROUP_LIMITS; i++)
-		has_v1 |= g->limit[i].v1.is_former;
-	if (!has_v1)
-		w->v1 = 0;
-	if (!g->v2.is_former)
-		w->v2 = 0;
-	if (w->v2 > g->last)
-		g->last = w->v2;
-	if (g->nkept % KEPT_STEP == 0) {
-		list = reallocarray(g->kept, g->nkept + KEPT_STEP,
-		    sizeof(*list));
-		if (list == NULL)
-			fatal("control groups of a former master");
-		g->kept = list;
-	}
-	g->kept[g->nkept++] = *w;
-}
-
 const char *
 cgroups_path(const struct cgroups *g)
 {
@@ -520,6 +495,7 @@ cgroups_limit(struct cgroups *g, const struct conf *c, unsigned id,
 		is_v1 = g->limit[i].by == BY_V1;
 		if (is_v1)
 			own_restore(&g->limit[i].v1, rows[i].word);
+		w->limit[i] = g->limit[i].by == BY_V2 ? value_of(c, i) : 0;
 		if (g->limit[i].by == BY_NONE || (is_v1 && value_of(c, i) ==
 		    0))
 			continue;
@@ -547,6 +523,76 @@ v2_name(unsigned number, char name[16])
 {
 	snprintf(name, 16, "w%u", number);
 }
+
+/* --- those of a former master --- */
+
+/* Set a limit of a worker's group again.  0, or -1 with errno. */
+static int
+limit_one_again(const struct cgroups *g, int dir, int i, uint64_t n)
+{
+	char	 value[24];
+	int	 counted, r;
+
+	print_value(g, i, n, value);
+	if (i != CGROUP_pids)
+		return cgfs_write(dir, rows[i].v2, value);
+	if (turn(dir, '+', rows[i].controller) == -1 ||
+	    (counted = openat(dir, CGFS_COUNTED, O_PATH | O_DIRECTORY |
+	    O_CLOEXEC | O_NOFOLLOW)) == -1)
+		return -1;
+	r = cgfs_write(counted, rows[i].v2, value);
+	fd_close(&counted);
+	return r;
+}
+
+static void
+limit_again(const struct cgroups *g, const struct cgroups_worker *w)
+{
+	char	 name[16];
+	int	 i, dir;
+
+	v2_name(w->v2, name);
+	if ((dir = openat(g->v2.dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
+	    O_NOFOLLOW)) == -1) {
+		log_warn("control group %s/%s", g->v2.path, name);
+		return;
+	}
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		if (w->limit[i] != 0 && limit_one_again(g, dir, i,
+		    w->limit[i]) == -1)
+			log_warn("control group %s/%s: %s cannot be set again",
+			    g->v2.path, name, rows[i].word);
+	fd_close(&dir);
+}
+
+void
+cgroups_keep(struct cgroups *g, struct cgroups_worker *w)
+{
+	struct cgroups_worker	*list;
+	bool			 has_v1 = false;
+	int			 i;
+
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		has_v1 |= g->limit[i].v1.is_former;
+	if (!has_v1)
+		w->v1 = 0;
+	if (!g->v2.is_former)
+		w->v2 = 0;
+	if (w->v2 > g->last)
+		g->last = w->v2;
+	if (w->v2 != 0)
+		limit_again(g, w);
+	if (g->nkept % KEPT_STEP == 0) {
+		list = reallocarray(g->kept, g->nkept + KEPT_STEP,
+		    sizeof(*list));
+		if (list == NULL)
+			fatal("control groups of a former master");
+		g->kept = list;
+	}
+	g->kept[g->nkept++] = *w;
+}
+
+/* --- new ones --- */
 
 void
 cgroups_take(struct cgroups *g, struct cgroups_worker *w)

@@ -42,9 +42,13 @@ enum {
 
 struct cgroups;
 
-/* The groups of a worker, by number; 0: none. */
+/*
+ * The groups of a worker, by number; 0: none.  limit: what its group of version
+ * 2 was given, as settings; 0: nothing.
+ */
 struct cgroups_worker {
 	unsigned	 v2, v1;
+	uint64_t	 limit[CGROUP_LIMITS];
 };
 
 /* Names of the groups of a master: version 2, and each controller of v1. */
@@ -67,7 +71,9 @@ void		 cgroups_names(const struct cgroups *g,
 
 /*
  * Keep the groups of a worker of the former master: numbers that are not ours
- * become 0.  After all of them cgroups_sweep() kills what is in other groups
+ * become 0.  Limits of version 2 are set again: whoever started us had to lift
+ * them if it put us where processes may not be beside them (the unit of systemd
+ * does so).  After all of them cgroups_sweep() kills what is in other groups
  * and returns the highest number of any: new ones are above it.
  */
 void		 cgroups_keep(struct cgroups *g, struct cgroups_worker *w);

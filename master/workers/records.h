@@ -59,7 +59,8 @@ struct record {
 	char		 identity[80];
 	char		 peer[80];
 	char		 transcript[160];
-	uint8_t		 reserved[40];
+	uint64_t	 limits[RECORDS_GROUPS - 1];	/* of group_v2 */
+	uint8_t		 reserved[16];
 };
 
 /* What holds for all of them. */

@@ -214,6 +214,7 @@ record_child(struct record *rec, const struct child *c)
 	rec->max_running = c->max_running;
 	rec->group_v2 = c->cgroups.v2;
 	rec->group_v1 = c->cgroups.v1;
+	memcpy(rec->limits, c->cgroups.limit, sizeof(rec->limits));
 	if (c->transcripts != CHILD_TRANSCRIPTS_NONE)
 		rec->flags |= RECORD_TRANSCRIPTS;
 }
@@ -269,6 +270,7 @@ take_owner(struct route *r, const struct record *rec, struct child *c)
 	c->max_running = rec->max_running;
 	c->cgroups.v2 = rec->group_v2;
 	c->cgroups.v1 = rec->group_v1;
+	memcpy(c->cgroups.limit, rec->limits, sizeof(c->cgroups.limit));
 	if ((rec->flags & RECORD_TRANSCRIPTS) != 0)
 		child_set_transcripts(c, CHILD_TRANSCRIPTS_WANTED);
 	c->peer.known = true;

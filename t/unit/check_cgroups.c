@@ -98,7 +98,7 @@ v2_path(char out[PATH_MAX], const struct cgroups_worker *w)
 
 START_TEST(test_none)
 {
-	struct cgroups_worker	 w = { 0, 0 };
+	struct cgroups_worker	 w = { .v2 = 0 };
 	struct cgroups_limits	 l;
 	char			 text[128];
 
@@ -130,7 +130,7 @@ END_TEST
 /* An empty group is the next worker's; one with a group below it is not. */
 START_TEST(test_reuse)
 {
-	struct cgroups_worker	 w = { 0, 0 }, other = { 0, 0 };
+	struct cgroups_worker	 w = { .v2 = 0 }, other = w;
 	char			 path[PATH_MAX], below[PATH_MAX + 4];
 	unsigned		 first;
 
@@ -172,7 +172,7 @@ END_TEST
 /* What is left in a group is killed, and the group goes. */
 START_TEST(test_kill)
 {
-	struct cgroups_worker	 w = { 0, 0 };
+	struct cgroups_worker	 w = { .v2 = 0 };
 	char			 path[PATH_MAX];
 	int			 status;
 	pid_t			 pid;
@@ -237,7 +237,7 @@ check_values(const struct cgroups_limits *l)
 /* A group lasts as long as a process is in it, and no longer. */
 START_TEST(test_v1)
 {
-	struct cgroups_worker	 w = { 0, 0 };
+	struct cgroups_worker	 w = { .v2 = 0 };
 	struct cgroups_limits	 l;
 	const Ipc__CgroupLimit	*one;
 	char			 path[PATH_MAX];
@@ -277,7 +277,7 @@ END_TEST
 /* If our own group is removed, the next session gets one all the same. */
 START_TEST(test_taken_away)
 {
-	struct cgroups_worker	 w = { 0, 0 };
+	struct cgroups_worker	 w = { .v2 = 0 };
 	struct cgroups_limits	 l;
 	const Ipc__CgroupLimit	*one;
 	char			 path[PATH_MAX];

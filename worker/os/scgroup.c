@@ -13,7 +13,6 @@
 #include "common/linux/usage.h"
 #include "common/log.h"
 
-#define COUNTED	"t"		/* the group with TasksMax */
 #define LEFT	"a"		/* who left it; of version 2 */
 #define PROCS	"cgroup.procs"
 
@@ -59,7 +58,7 @@ enter_counted(const Ipc__CgroupLimit *l, int dir, int left,
 {
 	int	 counted, r = -1;
 
-	if ((counted = make_group(dir, COUNTED)) == -1)
+	if ((counted = make_group(dir, CGFS_COUNTED)) == -1)
 		return -1;
 	if ((g->out = open_procs(left)) != -1 &&
 	    (g->in = open_procs(counted)) != -1 && move_here(g->in) == 0)
@@ -97,8 +96,8 @@ enter_tasks_v2(const Ipc__CgroupLimit *l, int *group, struct scgroup *g)
 		r = enter_counted(l, dir, left, g);
 	fd_close(&left);
 	fd_close(&dir);
-	if (r == -1 || (dir = openat(*group, COUNTED, O_PATH | O_DIRECTORY |
-	    O_CLOEXEC | O_NOFOLLOW)) == -1)
+	if (r == -1 || (dir = openat(*group, CGFS_COUNTED, O_PATH |
+	    O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) == -1)
 		return -1;
 	fd_close(group);
 	*group = dir;
