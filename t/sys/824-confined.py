@@ -79,8 +79,8 @@ async def few_descriptors(rig):
 
 
 async def nobody_is_left(rig):
-    """Its processes go with it, and with the daemon."""
-    program = await rig.start()
+    """Its processes go with it, and with the daemon if no other is awaited."""
+    program = await rig.start(options=["OrphanTtl=0"])
     below = descendants(program.pid)
     os.kill(program.pid, 9)
     program.process.wait()
