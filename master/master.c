@@ -216,6 +216,19 @@ master_on_spare(struct master *m)
 	gate_pump(m->gate);
 }
 
+static bool
+master_is_watched(const struct master *m)
+{
+	return m->ctl != NULL && ctl_is_watched(m->ctl);
+}
+
+static void
+master_on_event(struct master *m, const struct audit_what *what)
+{
+	if (m->ctl != NULL)
+		ctl_on_event(m->ctl, what);
+}
+
 /* The first question only begins to look it up. */
 static const char *
 master_user_name(struct master *m, uid_t uid)
@@ -242,6 +255,8 @@ static const struct master_events	 events = {
 	.reopen_logs = master_reopen_logs,
 	.is_ready = master_is_ready,
 	.unready = master_unready,
+	.is_watched = master_is_watched,
+	.on_event = master_on_event,
 	.user_name = master_user_name
 };
 

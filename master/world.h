@@ -43,6 +43,7 @@ struct remote;
 struct route;
 struct cmdline;
 struct tokens;
+struct audit_what;
 struct userdb;
 
 TAILQ_HEAD(listener_list, listener);
@@ -106,6 +107,10 @@ struct master_events {
 	/* Whether /readyz says yes; why it does not, or "". */
 	bool	(*is_ready)(const struct master *m);
 	char	*(*unready)(const struct master *m, char *why, size_t size);
+
+	/* Whether operators watch events; one happens, given to these. */
+	bool	(*is_watched)(const struct master *m);
+	void	(*on_event)(struct master *m, const struct audit_what *what);
 
 	/* The name of a user, if it is known by now; or NULL. */
 	const char *(*user_name)(struct master *m, uid_t uid);

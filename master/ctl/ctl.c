@@ -29,17 +29,6 @@
 #define NOBODY	((uid_t)-1)	/* not a valid uid */
 #define PREFIX_MIN	4	/* characters of an id, to find a session */
 
-struct ctl {
-	struct master			*master;
-	int				 fd;
-	char				*path;
-	struct io			 accept_ev;
-	struct timer			 pause_ev;
-	TAILQ_HEAD(, ctl_client)	 clients;
-	unsigned			 nclients;
-	uint32_t			 next_ticket;
-};
-
 /* An answer that an operator waits for. */
 struct awaited {
 	struct map_node	 node;
@@ -67,8 +56,6 @@ static void	 drop_batch(struct ctl_client *);
 static void	 ctl_on_pause(void *);
 
 /* --- the socket --- */
-
-static bool	 ctl_may_see(const struct ctl_client *c, const struct route *r);
 
 /* Look up ControlGroup; (gid_t)-1: not set. */
 static int
@@ -249,7 +236,7 @@ ctl_on_request(void *arg, struct ipc_msg *m)
 	size_t			 i;
 
 	assert(cl->in == NULL);
-	if (cl->ticket != 0 || cl->waits) {
+	if (cl->ticket != 0 || cl->waits || cl->watches) {
 		ctl_put_end(cl, 1, "only one command at a time");
 		return;
 	}
@@ -451,7 +438,7 @@ ctl_on_accept(void *arg)
 	reserve_fill(&c->master->reserve);
 }
 
-static bool
+bool
 ctl_may_see(const struct ctl_client *c, const struct route *r)
 {
 	return r->opened && (c->sees_all || c->uid == r->client_uid);

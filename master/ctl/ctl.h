@@ -10,6 +10,7 @@
 
 #define CTL_SOCKET	"control.sock"	/* in the run directory */
 
+struct audit_what;
 struct ctl;
 
 /* Check ControlGroup.  0, or -1 with the reason in e. */
@@ -30,3 +31,7 @@ void		 ctl_on_report(struct ctl *c, struct child *from,
 /* A worker's answer to an action. */
 void		 ctl_on_acted(struct ctl *c, struct child *from,
 		    const Ipc__Acted *in);
+
+/* Whether operators watch events; an event happens, for these. */
+bool		 ctl_is_watched(const struct ctl *c);
+void		 ctl_on_event(struct ctl *c, const struct audit_what *what);

@@ -19,6 +19,17 @@
 
 struct ctl_client;
 
+struct ctl {
+	struct master			*master;
+	int				 fd;
+	char				*path;
+	struct io			 accept_ev;
+	struct timer			 pause_ev;
+	TAILQ_HEAD(, ctl_client)	 clients;
+	unsigned			 nclients;
+	uint32_t			 next_ticket;
+};
+
 /* The outcome of an action: ANSWERED by in; else in is NULL. */
 enum ctl_outcome { CTL_ANSWERED, CTL_GONE, CTL_LATE };
 typedef void ctl_acted_fn(struct ctl_client *c, struct child *child,
@@ -34,6 +45,7 @@ struct ctl_client {
 	bool			 sees_all;
 	const Ipc__CtlRequest	*in;		/* while its handler runs */
 	bool			 waits;		/* for the server's end */
+	bool			 watches;	/* events */
 	size_t			 ncolumns;	/* of its table */
 	char			*batch[CTL_BATCH];	/* cells to send */
 	size_t			 nbatch, batch_bytes;
@@ -103,6 +115,9 @@ void	 ctl_put_end(struct ctl_client *c, unsigned exit_code,
  * same for the sessions of others as for none.
  */
 struct route	*ctl_find(struct ctl_client *c, const char *name);
+
+/* Whether the client may see a session. */
+bool	 ctl_may_see(const struct ctl_client *c, const struct route *r);
 
 /*
  * Ask the workers of all sessions that the client may see, or of one.

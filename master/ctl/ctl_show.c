@@ -91,6 +91,7 @@ ctl_status(struct ctl_client *c)
 		NUMBER("uptime"), TEXT("user"), LIST("listen"),
 		LIST("metrics"), LIST("uplinks"),
 		TEXT("tcp_users"), TEXT("directory"), TEXT("audit"),
+		TEXT("transcripts"),
 		NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
 		NUMBER("waiting"), NUMBER("crashes"), NUMBER("memory"),
@@ -128,6 +129,7 @@ ctl_status(struct ctl_client *c)
 	audit = audit_describe(m);
 	ctl_row_text(&row, audit != NULL ? audit : "");
 	free(audit);
+	ctl_row_text(&row, m->conf.transcript_dir);
 	for (i = 0; i < 3; i++)
 		ctl_row_number(&row, n[i]);
 	ctl_row_number(&row, child_count_spare(m));

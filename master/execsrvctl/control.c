@@ -208,7 +208,8 @@ control_on_head(const Ipc__CtlHead *head, struct table **t_out)
 
 /* Read a message of rows: the cells of one after the other. */
 static int
-on_rows(const Ipc__CtlRow *rows, struct table *t)
+on_rows(const struct control_request *q, const Ipc__CtlRow *rows,
+    struct table *t)
 {
 	size_t	 i, n = t != NULL ? table_columns(t) : 0;
 
@@ -217,7 +218,9 @@ on_rows(const Ipc__CtlRow *rows, struct table *t)
 		return -1;
 	}
 	for (i = 0; i < rows->n_cell; i += n)
-		if (table_add(t, n, rows->cell + i) == -1)
+		if (q->on_row != NULL)
+			q->on_row(q->arg_of_row, rows->cell + i, n);
+		else if (table_add(t, n, rows->cell + i) == -1)
 			return -1;
 	return 0;
 }
@@ -236,8 +239,9 @@ control_on_stream(struct ipc_msg *m, int *stream_out)
 
 /* Read one message.  1: more follow; 0: the end, with its status; -1. */
 static int
-control_on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
-    int *status_out, struct control_error *e)
+control_on_message(const struct control_request *q, struct ipc_msg *m,
+    struct table **t_out, int *stream_out, int *status_out,
+    struct control_error *e)
 {
 	const Ipc__CtlEnd	*end;
 
@@ -246,8 +250,8 @@ control_on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
 		return control_on_head((const Ipc__CtlHead *)m->body, t_out) ==
 		    -1 ? -1 : 1;
 	case IPC_ctl_row:
-		return on_rows((const Ipc__CtlRow *)m->body, *t_out) == -1 ?
-		    -1 : 1;
+		return on_rows(q, (const Ipc__CtlRow *)m->body, *t_out) ==
+		    -1 ? -1 : 1;
 	case IPC_ctl_stream:
 		return control_on_stream(m, stream_out) == -1 ? -1 : 1;
 	default:
@@ -263,8 +267,8 @@ control_on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
 }
 
 static int
-control_read_answer(int fd, bool is_patient, struct table **t_out,
-    int *stream_out, struct control_error *e)
+control_read_answer(int fd, const struct control_request *q,
+    struct table **t_out, int *stream_out, struct control_error *e)
 {
 	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
 	struct ipc_msg	 m;
@@ -278,9 +282,9 @@ control_read_answer(int fd, bool is_patient, struct table **t_out,
 			    "the connection");
 		if (r == 1) {
 			left = ANSWER_MS / TURN_MS;
-			waits = is_patient;
-			r = control_on_message(&m, t_out, stream_out, &status,
-			    e);
+			waits = q->is_patient;
+			r = control_on_message(q, &m, t_out, stream_out,
+			    &status, e);
 			ipc_msg_fini(&m);
 			if (r == 0)
 				return status;
@@ -321,8 +325,7 @@ control_ask(const struct control_request *q, struct table **t_out,
 		status = control_fail(e, EXIT_OTHER,
 		    "cannot ask the daemon: %s", strerror(errno));
 	else
-		status = control_read_answer(fd, q->is_patient, t_out,
-		    stream_out, e);
+		status = control_read_answer(fd, q, t_out, stream_out, e);
 	if (status == EXIT_OK && *t_out == NULL &&
 	    (stream_out == NULL || *stream_out == -1))
 		status = control_fail(e, EXIT_OTHER,

@@ -38,6 +38,9 @@ struct control_request {
 	/* It may take long: after the first message of the daemon there is
 	   no timeout. */
 	bool		 is_patient;
+	/* Takes rows as they come, which are then in no table; or NULL. */
+	void		(*on_row)(void *arg, char *const *cell, size_t n);
+	void		*arg_of_row;
 };
 
 /*

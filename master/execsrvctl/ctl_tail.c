@@ -19,6 +19,7 @@
 struct show {
 	bool		 is_json;
 	uint64_t	 seq;		/* of the last piece; 0: none yet */
+	struct ctl_tail_lines *lines;	/* or NULL */
 };
 
 /* Print lines; a terminal gets only their ends and tabs unchanged. */
@@ -48,23 +49,36 @@ put_safely(FILE *out, char *text, size_t len)
 	}
 }
 
-static int
-put_bytes(const Ipc__TailPiece *p)
+int
+ctl_tail_put(FILE *out, const void *data, size_t len)
 {
-	FILE	*out = p->stream == IPC__TAIL_STREAM__ERRORS ? stderr :
-		    stdout;
 	char	*copy;
 
 	if (!isatty(fileno(out))) {
-		fwrite(p->data.data, 1, p->data.len, out);
+		fwrite(data, 1, len, out);
 	} else {
-		if ((copy = malloc(p->data.len + 1)) == NULL)
+		if ((copy = malloc(len + 1)) == NULL)
 			return -1;
-		memcpy(copy, p->data.data, p->data.len);
-		put_safely(out, copy, p->data.len);
+		memcpy(copy, data, len);
+		put_safely(out, copy, len);
 		free(copy);
 	}
 	return fflush(out) == 0 && !ferror(out) ? 0 : -1;
+}
+
+size_t
+ctl_tail_skip(struct ctl_tail_lines *l, const void *data, size_t len)
+{
+	const char	*p = data, *end = p + len, *lf;
+
+	for (; p < end && (l->counts || l->n > 0); p = lf + 1) {
+		lf = memchr(p, '\n', (size_t)(end - p));
+		l->is_open = lf == NULL;
+		if (lf == NULL)
+			return len;
+		l->n += l->counts ? 1 : (uint64_t)-1;
+	}
+	return (size_t)(p - (const char *)data);
 }
 
 static int
@@ -93,14 +107,27 @@ ctl_tail_put_json(const Ipc__TailPiece *p)
 }
 
 static int
-ctl_tail_on_piece(struct show *s, const Ipc__TailPiece *p)
+ctl_tail_on_piece(struct show *s, const Ipc__TailPiece *given)
 {
+	Ipc__TailPiece	 p = *given;
+	size_t		 skipped;
+
 	/* Exit and end have sequence numbers, too, but come last. */
-	if (s->seq != 0 && p->seq > s->seq + 1 && !s->is_json)
+	if (s->seq != 0 && p.seq > s->seq + 1 && !s->is_json &&
+	    (s->lines == NULL || !s->lines->counts))
 		fputs("execsrvctl: output was dropped before it was read\n",
 		    stderr);
-	s->seq = p->seq;
-	return s->is_json ? ctl_tail_put_json(p) : put_bytes(p);
+	s->seq = p.seq;
+	if (s->lines != NULL) {
+		skipped = ctl_tail_skip(s->lines, p.data.data, p.data.len);
+		p.data.data += skipped;
+		p.data.len -= skipped;
+		if (p.data.len == 0)
+			return 0;
+	}
+	return s->is_json ? ctl_tail_put_json(&p) :
+	    ctl_tail_put(p.stream == IPC__TAIL_STREAM__ERRORS ? stderr :
+	    stdout, p.data.data, p.data.len);
 }
 
 /* Show one packet.  1: go on; 0: the end; -1 with errno. */
@@ -124,9 +151,9 @@ ctl_tail_receive(struct show *s, int fd)
 }
 
 int
-ctl_tail_show(int fd, bool is_json)
+ctl_tail_show(int fd, bool is_json, struct ctl_tail_lines *lines)
 {
-	struct show	 s = { .is_json = is_json };
+	struct show	 s = { .is_json = is_json, .lines = lines };
 	int		 r;
 
 	while ((r = ctl_tail_receive(&s, fd)) == 1)

@@ -2,10 +2,29 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/attributes.h"
+
+/* Lines of output: to be counted, or how many are left out. */
+struct ctl_tail_lines {
+	bool		 counts;
+	bool		 is_open;	/* the last one has no end */
+	uint64_t	 n;
+};
 
 /*
  * Show the packets on fd (taken) until it ends: output on standard output,
  * errors on standard error, byte for byte; on a terminal, control characters
- * become '?'.  As JSON: a line for each piece.  Return the exit status.
+ * become '?'.  As JSON: a line for each piece.  lines may be NULL: print all.
+ * Return the exit status.
  */
-int	 ctl_tail_show(int fd, bool is_json);
+int	 ctl_tail_show(int fd, bool is_json, struct ctl_tail_lines *lines);
+
+/* Print output; what goes to a terminal is made printable. */
+int	 ctl_tail_put(FILE *out, const void *data, size_t len) MUST_CHECK;
+
+/* Count output, or return how many of its bytes are left out. */
+size_t	 ctl_tail_skip(struct ctl_tail_lines *l, const void *data, size_t len);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,10 @@
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/ctl_client.h"
 #include "master/execsrvctl/ctl_tail.h"
+#include "master/execsrvctl/events.h"
+#include "master/execsrvctl/logs.h"
 #include "master/execsrvctl/sandbox.h"
+#include "master/execsrvctl/since.h"
 #include "master/execsrvctl/term.h"
 #include "master/execsrvctl/top.h"
 
@@ -27,10 +31,11 @@ struct options {
 	bool		 follow, wait;	/* for those that have the option */
 	const char	*user;		/* TABLE, kill */
 	const char	*state, *sort, *columns;	/* TABLE */
+	const char	*count, *event, *session, *since;	/* EVENTS */
 	bool		 no_header;
 };
 
-enum form { ONE, ACT, TABLE, STREAM };
+enum form { ONE, ACT, TABLE, STREAM, EVENTS };
 enum option_of { NONE, FOLLOW, WAIT, USER };
 
 struct command {
@@ -44,6 +49,8 @@ struct command {
 	const char	*help;
 };
 
+static int	 cmd_audit(const struct command *, struct options *, int,
+		    char **);
 static int	 cmd_client(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_config(const struct command *, struct options *, int,
@@ -51,6 +58,8 @@ static int	 cmd_config(const struct command *, struct options *, int,
 static int	 cmd_control(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_help(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_logs(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_ready(const struct command *, struct options *, int,
 		    char **);
@@ -73,6 +82,7 @@ static const struct command	 commands[] = {
 #undef LOCAL
 };
 
+#define LINES_MAX	1000000	/* of -n: kept in memory */
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 #define WIDTH		31	/* of a command in the help */
 
@@ -103,7 +113,8 @@ static void
 print_usage(const struct command *c, FILE *out)
 {
 	fprintf(out, "usage: execsrvctl %s%s%s%s\n", c->name,
-	    c->form == TABLE ? " [OPTION...]" : "",
+	    c->form == TABLE || c->form == EVENTS || c->fn == cmd_audit ?
+	    " [OPTION...]" : "",
 	    c->arguments[0] != '\0' ? " " : "", c->arguments);
 }
 
@@ -119,6 +130,17 @@ command_help(const struct command *c)
 		    "first\n"
 		    "  -o COLUMNS       columns, with commas between, or all\n"
 		    "  --no-header      rows only");
+	if (c->form == EVENTS || c->fn == cmd_audit)
+		puts("\n  --user USER      events of this user, or by this "
+		    "operator\n"
+		    "  --session N      events of the session of this number\n"
+		    "  --event NAME     events of this name");
+	if (c->fn == cmd_audit || c->fn == cmd_logs)
+		printf("%s  --since TIME     from this time on: 10min, 2h, 1d, "
+		    "14:30, 2026-01-31 ...\n"
+		    "  -n LINES         the last lines only\n"
+		    "  -f, --follow     go on with what comes\n",
+		    c->fn == cmd_logs ? "\n" : "");
 	puts("\n  --json           answer in JSON\n"
 	    "  -q, --quiet      print nothing, only set the exit status");
 }
@@ -149,22 +171,48 @@ command_name(const void *arg, size_t i)
 	return i < COMMANDS ? commands[i].name : NULL;
 }
 
+/* Find a command by its name, or by what only its name begins with. */
 static const struct command *
 find_command(const char *name)
 {
-	size_t	 i;
+	const struct command	*found = NULL;
+	size_t			 i, len = strlen(name), n = 0;
 
-	for (i = 0; i < COMMANDS; i++)
+	for (i = 0; i < COMMANDS; i++) {
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
-	return NULL;
+		if (len > 0 && strncmp(commands[i].name, name, len) == 0) {
+			found = &commands[i];
+			n++;
+		}
+	}
+	return n == 1 ? found : NULL;
+}
+
+/* Name all commands that begin with a name, if there are several. */
+static bool
+is_ambiguous(const char *name, char *out, size_t size)
+{
+	size_t	 i, used = 0, n = 0;
+
+	out[0] = '\0';
+	for (i = 0; i < COMMANDS; i++)
+		if (*name != '\0' && strncmp(commands[i].name, name,
+		    strlen(name)) == 0 && used < size) {
+			used += (size_t)snprintf(out + used, size - used,
+			    "%s%s", n++ > 0 ? ", " : "", commands[i].name);
+		}
+	return n > 1;
 }
 
 static int
 unknown_command(const char *name)
 {
 	const char	*meant = editdist_nearest(name, command_name, NULL);
+	char		 several[256];
 
+	if (is_ambiguous(name, several, sizeof(several)))
+		return wrong_use(NULL, "%s: which one: %s?", name, several);
 	return wrong_use(NULL, meant != NULL ? "%s: no such command: did you "
 	    "mean \"%s\"?" : "%s: no such command", name, meant);
 }
@@ -181,17 +229,23 @@ execsrvctl_finish(int status)
 
 /* --- options --- */
 
-enum { OPT_JSON = 256, OPT_NO_HEADER, OPT_SORT, OPT_STATE, OPT_USER, OPT_WAIT };
+enum {
+	OPT_EVENT = 256, OPT_JSON, OPT_NO_HEADER, OPT_SESSION, OPT_SINCE,
+	OPT_SORT, OPT_STATE, OPT_USER, OPT_WAIT
+};
 
-#define GLOBALS		"fho:qR:V"
+#define GLOBALS		"fhn:o:qR:V"
 
 static const struct option	 global_options[] = {
+	{ "event", required_argument, NULL, OPT_EVENT },
 	{ "follow", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "no-header", no_argument, NULL, OPT_NO_HEADER },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "runtime-dir", required_argument, NULL, 'R' },
+	{ "session", required_argument, NULL, OPT_SESSION },
+	{ "since", required_argument, NULL, OPT_SINCE },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "state", required_argument, NULL, OPT_STATE },
 	{ "user", required_argument, NULL, OPT_USER },
@@ -208,6 +262,9 @@ take_global(int opt, struct options *o)
 	case 'f':
 		o->follow = true;
 		return true;
+	case 'n':
+		o->count = optarg;
+		return true;
 	case 'o':
 		o->columns = optarg;
 		return true;
@@ -217,11 +274,20 @@ take_global(int opt, struct options *o)
 	case 'R':
 		o->dir = optarg;
 		return true;
+	case OPT_EVENT:
+		o->event = optarg;
+		return true;
 	case OPT_JSON:
 		o->json = true;
 		return true;
 	case OPT_NO_HEADER:
 		o->no_header = true;
+		return true;
+	case OPT_SESSION:
+		o->session = optarg;
+		return true;
+	case OPT_SINCE:
+		o->since = optarg;
 		return true;
 	case OPT_SORT:
 		o->sort = optarg;
@@ -371,7 +437,7 @@ cmd_help(const struct command *c, struct options *o, int argc, char **argv)
 		return wrong_use(c, "too many arguments");
 	if ((c = find_command(argv[1])) == NULL)
 		return unknown_command(argv[1]);
-	again[0] = argv[1];
+	again[0] = (char *)(uintptr_t)c->name;
 	return c->fn(c, o, 2, again);
 }
 
@@ -505,7 +571,7 @@ ask_and_print(const struct command *c, const struct options *o, size_t narg,
 	q.is_patient = c->form == ACT;
 	status = control_ask(&q, &t, c->form == STREAM ? &stream : NULL, &e);
 	if (status == EXIT_OK && c->form == STREAM)
-		status = ctl_tail_show(stream, o->json);
+		status = ctl_tail_show(stream, o->json, NULL);
 	control_complain(&e);
 	/* A part of a table is better than nothing, but not for programs; a
 	   row that tells the failure is whole. */
@@ -549,6 +615,104 @@ kill_user(const struct command *c, const struct options *o)
 	return status;
 }
 
+/* Read -n and --since.  0, or -1, having said what is wrong. */
+static int
+read_part(const struct command *c, const struct options *o, time_t *since_out,
+    size_t *last_out)
+{
+	unsigned long long	 n = 0;
+
+	*since_out = 0;
+	*last_out = 0;
+	if (o->since != NULL && since_read(o->since, since_out) == -1) {
+		wrong_use(c, "--since %s: expected a time such as 10min, 2h, "
+		    "1d, 14:30, 2026-01-31 or \"2026-01-31 14:30\"",
+		    o->since);
+		return -1;
+	}
+	if (o->count != NULL && (sscanf(o->count, "%llu", &n) != 1 ||
+	    o->count[strspn(o->count, "0123456789")] != '\0' || n == 0 ||
+	    n > LINES_MAX)) {
+		wrong_use(c, "-n %s: expected a number from 1 to %d", o->count,
+		    LINES_MAX);
+		return -1;
+	}
+	*last_out = (size_t)n;
+	return 0;
+}
+
+/* What the options say of events.  0, or -1, having said what is wrong. */
+static int
+events_options(const struct command *c, const struct options *o,
+    struct events_look *look)
+{
+	memset(look, 0, sizeof(*look));
+	look->user = o->user;
+	look->session = o->session;
+	look->event = o->event;
+	look->is_json = o->json;
+	look->follows = o->follow;
+	return read_part(c, o, &look->since, &look->last);
+}
+
+static int
+watch(const struct command *c, const struct options *o)
+{
+	struct events_look	 look;
+
+	if (events_options(c, o, &look) == -1)
+		return EXIT_USAGE;
+	return events_watch(&look, o->dir);
+}
+
+static int
+cmd_logs(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct logs_look	 look;
+
+	read_globals(c, argc, argv, GLOBALS, o);
+	memset(&look, 0, sizeof(look));
+	if (read_part(c, o, &look.since, &look.last) == -1)
+		return EXIT_USAGE;
+	argc -= optind;
+	argv += optind;
+	if (argc < 1 || argc > 2)
+		return wrong_use(c, argc < 1 ? "an argument is missing" :
+		    "too many arguments");
+	look.dir = o->dir;
+	look.session = argv[0];
+	look.process = argv[1];
+	look.is_json = o->json;
+	look.follows = o->follow;
+	if (look.follows && (look.process == NULL || look.since != 0))
+		return wrong_use(c, "-f wants a process, and no --since");
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	return execsrvctl_finish(logs_show(&look));
+}
+
+static int
+cmd_audit(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct events_look	 look;
+	char			*path;
+	int			 status;
+
+	read_globals(c, argc, argv, GLOBALS, o);
+	if (events_options(c, o, &look) == -1)
+		return EXIT_USAGE;
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	if (optind < argc)
+		return execsrvctl_finish(events_files(&look, argv + optind,
+		    (size_t)(argc - optind)));
+	if ((path = events_path(o->dir, &status)) == NULL)
+		return status;
+	status = events_files(&look, &path, 1);
+	free(path);
+	return execsrvctl_finish(status);
+}
+
 static const char *
 wrong_option(const struct command *c, const struct options *o)
 {
@@ -556,8 +720,16 @@ wrong_option(const struct command *c, const struct options *o)
 		return "-f";
 	if (o->wait && c->option != WAIT)
 		return "--wait";
-	if (o->user != NULL && c->option != USER && c->form != TABLE)
+	if (o->user != NULL && c->option != USER && c->form != TABLE &&
+	    c->form != EVENTS)
 		return "--user";
+	if (c->form == EVENTS)
+		return o->follow || o->count != NULL || o->since != NULL ?
+		    "-f, -n or --since" : NULL;
+	if (o->count != NULL || o->event != NULL || o->session != NULL ||
+	    o->since != NULL)
+		return o->count != NULL ? "-n" : o->event != NULL ? "--event" :
+		    o->session != NULL ? "--session" : "--since";
 	if (c->form == TABLE)
 		return NULL;
 	return o->state != NULL ? "--state" : o->sort != NULL ? "--sort" :
@@ -582,6 +754,8 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 		return wrong_use(c, "an argument is missing");
 	if (hush(o) == -1)
 		return EXIT_OTHER;
+	if (c->form == EVENTS)
+		return execsrvctl_finish(watch(c, o));
 	return execsrvctl_finish(is_all ? kill_user(c, o) :
 	    ask_and_print(c, o, n, argv + optind));
 }
@@ -711,5 +885,6 @@ main(int argc, char **argv)
 	argv += optind;
 	if ((c = find_command(argv[0])) == NULL)
 		return unknown_command(argv[0]);
+	argv[0] = (char *)(uintptr_t)c->name;
 	return c->fn(c, &o, argc, argv);
 }

@@ -250,7 +250,7 @@ audit(struct master *m, const struct audit_what *given)
 	struct audit_what	 what = *given;
 	char			 by[AUDIT_USER_MAX];
 
-	if (a == NULL)
+	if (a == NULL && !m->events->is_watched(m))
 		return;
 	what.by_user = audit_name_of_user(m, what.by_uid);
 	if (what.by_user != NULL) {
@@ -258,6 +258,9 @@ audit(struct master *m, const struct audit_what *given)
 		what.by_user = by;
 	}
 	what.user = audit_name_of_user(m, what.uid);
+	m->events->on_event(m, &what);
+	if (a == NULL)
+		return;
 	if (write_lost(a) == 0 && write_event(a, &what) == 0)
 		return;
 	if (a->error == 0) {

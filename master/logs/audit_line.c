@@ -81,15 +81,17 @@ audit_line(struct buf *b, const struct audit_head *head,
 {
 	struct json_out	 o;
 
-	assert((unsigned)what->event < AUDIT_EVENTS && head->run != NULL);
+	assert((unsigned)what->event < AUDIT_EVENTS);
 	json_out_init(&o, b);
 	json_out_shown(&o);
 	json_out_open(&o, '{');
 	audit_line_put_time(&o, &head->time);
-	json_out_key(&o, "run");
-	json_out_str(&o, head->run);
-	json_out_key(&o, "seq");
-	json_out_u64(&o, head->seq);
+	if (head->run != NULL) {
+		json_out_key(&o, "run");
+		json_out_str(&o, head->run);
+		json_out_key(&o, "seq");
+		json_out_u64(&o, head->seq);
+	}
 	json_out_key(&o, "event");
 	json_out_str(&o, events[what->event]);
 #define AUDIT(name, event, when)

@@ -45,7 +45,8 @@ struct audit_what {
 /* What every line begins with. */
 struct audit_head {
 	struct timespec	 time;		/* CLOCK_REALTIME */
-	const char	*run;		/* id of this run of the daemon */
+	const char	*run;		/* id of this run of the daemon; NULL:
+					   it has no number either */
 	uint64_t	 seq;
 };
 
