@@ -21,6 +21,7 @@
 #include "master/accept/listen.h"
 #include "master/adopt/handoff.h"
 #include "master/adopt/monitor.h"
+#include "master/adopt/upgrade.h"
 #include "master/auth/allow.h"
 #include "master/auth/auth_options.h"
 #include "master/cmdline.h"
@@ -44,7 +45,8 @@ struct options {
 	bool		 test;
 	bool		 print;
 	int		 notify_fd;	/* -1: none */
-	struct monitor_program program;
+	const char	*check_upgrade;	/* run directory, or NULL */
+	struct handoff_program program;
 	char		**command;	/* after "--" */
 };
 
@@ -179,6 +181,9 @@ take_option(struct options *o, int opt)
 	case 'T':
 		o->print = true;
 		break;
+	case OPT_CHECK_UPGRADE:
+		o->check_upgrade = optarg;
+		break;
 	case OPT_LISTEN:
 		r = cmdline_take_listen(s, optarg);
 		break;
@@ -307,7 +312,7 @@ report_ready(const struct master *m, int ready)
 
 	TAILQ_FOREACH(l, &m->listen.list, entry)
 		sdnotify_listen(m->sdnotify, l->url);
-	if (ready == -1 && !m->start.is_daemon) {
+	if (ready == -1 && !m->start.is_daemon && !m->handed.is_any) {
 		/*
 		 * Programs that start us wait for this line on stdout.  With
 		 * stdio or a command stdout is not ours: use the log.
@@ -390,6 +395,8 @@ without_server(const struct conf *c, const struct options *o, size_t npassed)
 		print_reasons(&e);
 		return EXIT_CONFIG;
 	}
+	if (o->check_upgrade != NULL)
+		return upgrade_check(o->check_upgrade);
 	if (o->test)
 		warn_of(c, npassed, stderr);
 	if (o->test || o->print)
@@ -413,43 +420,22 @@ goes_to_background(const struct conf *c, const struct cmdline *s)
 	    !cmdline_has_stdio(c) && !cmdline_reads_stdin(c);
 }
 
-/* What would be executed again: as it was before we changed anything. */
-static void
-program_at_start(struct monitor_program *p, char **argv)
-{
-	char	**copy;
-	ssize_t	 len;
-	size_t	 n = 0;
-
-	while (environ[n] != NULL)
-		n++;
-	if ((copy = calloc(n + 1, sizeof(*copy))) == NULL)
-		fatal("memory");
-	memcpy(copy, environ, n * sizeof(*copy));
-	len = readlink("/proc/self/exe", p->path, sizeof(p->path) - 1);
-	p->path[len > 0 ? len : 0] = '\0';
-	p->argv = argv;
-	p->env = copy;
-	p->dir = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
 /* daemonize(), below a monitor if there is to be one. */
 static int
-go_to_background(struct master *m, struct monitor_program *p)
+go_to_background(struct master *m, const struct handoff_program *p)
 {
 	int	 ready;
 
 	m->start.is_daemon = true;
-	if (m->monitor != -1) {
+	if (m->handed.is_any) {
 		/* Started again, it is in the background. */
 		logto_daemon(&m->conf);
 		return -1;
 	}
 	ready = daemonize();
-	p->log = &m->conf;
 	if (m->conf.respawn == 0)
 		return ready;
-	if ((m->monitor = monitor_start(p, ready)) == -1)
+	if ((m->monitor = monitor_start(p, &m->conf, ready)) == -1)
 		log_warnx("the daemon will not be started again when it is "
 		    "killed");
 	return ready;
@@ -469,10 +455,13 @@ main(int argc, char **argv)
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
 		fatal("/dev/null");
-	program_at_start(&o.program, argv);
+	handoff_program_init(&o.program, argv);
+	m.start.program = &o.program;
 	if (activation_take_env(&m.listen.activation) == -1 ||
-	    handoff_take_env(&m.listen.inherited, &m.monitor) == -1)
+	    handoff_take_env(&m.handed, &m.listen.inherited,
+	    &m.listen.activation) == -1)
 		return 1;
+	m.monitor = handoff_take(&m.handed, HANDOFF_MONITOR);
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
 		fatal("sodium_init");
@@ -485,7 +474,7 @@ main(int argc, char **argv)
 	}
 	o.notify_fd = -1;
 	execsrvd_read_options(argc, argv, &o);
-	if (o.notify_fd != -1)
+	if (o.notify_fd != -1 && o.check_upgrade == NULL)
 		take_notify(&m, o.notify_fd);
 	read_settings(&m, &o);
 	if ((status = without_server(&m.conf, &o, m.listen.activation.n)) !=
@@ -512,6 +501,9 @@ main(int argc, char **argv)
 	signal(SIGUSR2, SIG_IGN);
 	if (master_init(&m, &env) == -1 ||
 	    remote_watch_stdin(&m, m.conf.exit_on_stdin) == -1) {
+		/* The former program, started again, needs all of it. */
+		if (m.handed.text[HANDOFF_FORMER] != NULL)
+			_exit(EXIT_FAILURE);
 		master_fini(&m);
 		cmdline_fini(&o.cmdline);
 		cred_fini(&env);

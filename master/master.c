@@ -22,6 +22,7 @@
 #include "master/accept/policy.h"
 #include "master/adopt/adopt.h"
 #include "master/adopt/monitor.h"
+#include "master/adopt/upgrade.h"
 #include "master/auth/names.h"
 #include "master/auth/penalty.h"
 #include "master/auth/tokens.h"
@@ -111,7 +112,7 @@ static int
 init_events(struct master *m)
 {
 	static const int	 signals[] = { SIGCHLD, SIGTERM, SIGINT,
-				    SIGQUIT, SIGHUP, SIGUSR1, 0 };
+				    SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, 0 };
 
 	if ((m->base = ev_base_new()) == NULL || (m->signals =
 	    sigfd_new(m->base, signals, master_on_signal, m)) == NULL)
@@ -242,6 +243,28 @@ master_user_name(struct master *m, uid_t uid)
 	return userdb_name(m->userdb, uid);
 }
 
+static void
+master_on_upgraded(struct master *m, const struct upgrade_result *r)
+{
+	ctl_on_upgraded(m->ctl, r);
+}
+
+static int
+master_control(const struct master *m)
+{
+	return ctl_socket(m->ctl);
+}
+
+static int
+master_asker(const struct master *m)
+{
+	return ctl_asker(m->ctl);
+}
+
+static const struct upgrade_events	 upgrade_events = {
+	master_on_upgraded, master_control, master_asker
+};
+
 static const struct master_events	 events = {
 	.stop = master_stop,
 	.on_child_gone = master_on_child_gone,
@@ -292,7 +315,11 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("cannot set up signals and the event loop");
 		return -1;
 	}
-	if (rundir_open(m->conf.runtime_dir, &m->rundir.path,
+	if ((m->upgrade = upgrade_new(m, &upgrade_events)) == NULL) {
+		log_warn("cannot set up upgrades");
+		return -1;
+	}
+	if (rundir_open(m->conf.runtime_dir, &m->handed, &m->rundir.path,
 	    &m->rundir.lock) == -1)
 		return -1;
 	if ((m->gate = gate_new(m)) == NULL ||
@@ -344,6 +371,8 @@ master_fini(struct master *m)
 			cgroups_leave(m->cgroups);
 		records_free(&m->records, true);
 	}
+	upgrade_free(&m->upgrade);
+	handoff_fini(&m->handed);
 	adopt_free(&m->adopt);
 	listen_close_all(m);
 	fd_close(&m->listen.diag);
@@ -402,6 +431,7 @@ master_on_exit(void *arg, pid_t pid, int status)
 			return true;
 		}
 	} else if (!userdb_on_exit(m->userdb, pid) &&
+	    !upgrade_on_exit(m->upgrade, pid, status) &&
 	    !pool_on_exit(m->pool, pid, status) &&
 	    !remote_on_exit(m, pid, status)) {
 		return false;
@@ -425,6 +455,7 @@ master_is_ours(void *arg, pid_t pid)
 	struct master	*m = arg;
 
 	return userdb_has(m->userdb, pid) || pool_has(m->pool, pid) ||
+	    upgrade_has(m->upgrade, pid) ||
 	    pid == m->payload.pid || remote_has(m, pid) ||
 	    child_by_pid(m, pid) != NULL;
 }
@@ -475,6 +506,7 @@ static void
 master_on_adopted(struct master *m)
 {
 	adopt_on_adopted(m->adopt);
+	upgrade_on_adopted(m->upgrade);
 }
 
 /* --- the end --- */
@@ -510,6 +542,7 @@ master_stop(struct master *m, const char *why)
 		return;
 	}
 	m->stopping = true;
+	upgrade_stop(m->upgrade);
 	monitor_ends(m->monitor);
 	drain_stop(&m->drain);
 	log_info("stopping: %s", why);
@@ -615,6 +648,15 @@ master_reopen_logs(struct master *m)
 }
 
 static void
+master_upgrade(struct master *m)
+{
+	const char	*why;
+
+	if (upgrade_begin(m->upgrade, false, &why) == -1)
+		log_warnx("SIGUSR2: no upgrade: %s", why);
+}
+
+static void
 master_on_signal(void *arg, int sig, pid_t from)
 {
 	struct master	*m = arg;
@@ -626,6 +668,9 @@ master_on_signal(void *arg, int sig, pid_t from)
 	case SIGUSR1:
 		log_info("SIGUSR1: log files reopened");
 		master_reopen_logs(m);
+		break;
+	case SIGUSR2:
+		master_upgrade(m);
 		break;
 	default:
 		end_or_reload(m, sig);
@@ -651,7 +696,7 @@ int
 master_run(struct master *m)
 {
 	m->is_serving = true;
-	monitor_serves(m->monitor);
+	upgrade_serves(m->upgrade);
 	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
 	if (m->logs.audit != NULL)

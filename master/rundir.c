@@ -69,9 +69,29 @@ lock_in(const char *dir, const char **why_out)
 	return fd;
 }
 
-int
-rundir_open(const char *wanted, char **dir_out, int *lock_out)
+/* Whether a lock that the master before us had is on that directory. */
+static bool
+is_locked(const char *dir, int lock)
 {
+	struct stat	 mine, there;
+	const char	*why;
+	char		*path;
+	bool		 is;
+
+	if (rundir_make(dir, &why) == -1 ||
+	    asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
+		return false;
+	is = fstat(lock, &mine) == 0 && lstat(path, &there) == 0 &&
+	    mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+	free(path);
+	return is;
+}
+
+int
+rundir_open(const char *wanted, struct handoff *handed, char **dir_out,
+    int *lock_out)
+{
+	const char	*former = handed->text[HANDOFF_LOCK];
 	const char	*env = getenv("EXECSRV_RUNTIME_DIR"), *why = NULL;
 	char		*dir, *own;
 	int		 fd;
@@ -80,6 +100,13 @@ rundir_open(const char *wanted, char **dir_out, int *lock_out)
 		return 0;
 	if (wanted[0] == '\0' && env != NULL && env[0] != '\0')
 		wanted = env;
+	fd = handoff_take(handed, HANDOFF_LOCK);
+	if (fd != -1 && (wanted[0] == '\0' || strcmp(wanted, former) == 0) &&
+	    is_locked(former, fd) && (*dir_out = strdup(former)) != NULL) {
+		*lock_out = fd;
+		return 0;
+	}
+	fd_close(&fd);
 	if (wanted[0] != '\0')
 		dir = strdup(wanted);
 	else if (rundirs_default(&dir) == -1)

@@ -16,6 +16,7 @@
 #include "common/map.h"
 #include "master/accept/activation.h"
 #include "master/accept/inherited.h"
+#include "master/adopt/handoff.h"
 #include "master/auth/idmap.h"
 #include "master/auth/peer.h"
 #include "master/drain.h"
@@ -44,6 +45,7 @@ struct route;
 struct cmdline;
 struct tokens;
 struct audit_what;
+struct upgrade;
 struct userdb;
 
 TAILQ_HEAD(listener_list, listener);
@@ -119,6 +121,7 @@ struct master_events {
 /* How the server was started; set by main() and master_init(). */
 struct world_start {
 	const struct cmdline	*cmdline;
+	const struct handoff_program *program;	/* to be executed again */
 	char		 worker[4096];	/* path of execsrv-worker */
 	char		 uplink[4096];	/* path of execsrv-uplink */
 	bool		 is_root;
@@ -218,6 +221,8 @@ struct master {
 	int			 monitor;	/* its channel, or -1 */
 	struct records		*records;	/* of sessions; NULL: none */
 	struct adopt		*adopt;
+	struct handoff		 handed;	/* by who was here before */
+	struct upgrade		*upgrade;
 	struct world_children	 children;
 	struct world_routes	 routes;
 	struct world_uplinks	 uplinks;

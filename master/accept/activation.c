@@ -87,6 +87,19 @@ activation_take_env(struct activation *p)
 	return r;
 }
 
+int
+activation_add(struct activation *p, int fd, const char *name)
+{
+	if (p->n == ACTIVATION_MAX) {
+		errno = E2BIG;
+		return -1;
+	}
+	if ((p->name[p->n] = strdup(name)) == NULL)
+		return -1;
+	p->fd[p->n++] = fd;
+	return 0;
+}
+
 void
 activation_fini(struct activation *p)
 {

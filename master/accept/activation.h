@@ -19,5 +19,9 @@ struct activation {
  */
 int	 activation_take_env(struct activation *p) MUST_CHECK;
 
+/* Add one (fd is taken) that a master before us had.  0, or -1 with errno. */
+int	 activation_add(struct activation *p, int fd, const char *name)
+	    MUST_CHECK;
+
 /* Close all sockets that were not adopted. */
 void	 activation_fini(struct activation *p);

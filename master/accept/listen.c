@@ -693,6 +693,27 @@ listen_on_pause(void *arg)
 	io_start(&l->accept_ev);
 }
 
+static void
+listener_hold(struct listener *l, bool holds)
+{
+	timer_stop(&l->pause_ev);
+	if (holds)
+		io_stop(&l->accept_ev);
+	else if (io_start(&l->accept_ev) == -1)
+		timer_set(&l->pause_ev, PAUSE_MS);
+}
+
+void
+listen_hold(struct master *m, bool holds)
+{
+	struct listener	*l;
+
+	TAILQ_FOREACH(l, &m->listen.list, entry)
+		listener_hold(l, holds);
+	TAILQ_FOREACH(l, &m->listen.metrics, entry)
+		listener_hold(l, holds);
+}
+
 /*
  * Identify a peer, if descriptors have run out with those in reserve.  Then
  * pause: further connections wait in the backlog.

@@ -43,6 +43,9 @@ int	 listen_check(const struct conf *c, bool has_tokens,
 int	 listen_extend(struct master *m, const struct conf *c,
 	    unsigned *added_out, struct conf_error *e) MUST_CHECK;
 
+/* Accept no connections, which wait; accept again. */
+void	 listen_hold(struct master *m, bool holds);
+
 /* Close sockets that listen_extend() did not want; return their number. */
 unsigned listen_reduce(struct master *m);
 

@@ -106,6 +106,12 @@ adopt_new(struct master *m)
 	case -1:
 		log_warnx("%s/" RECORDS_FILE " of the former daemon is not "
 		    "used: %s", m->rundir.path, why);
+		/* The former program is started again, and has them. */
+		if (m->handed.text[HANDOFF_FORMER] != NULL) {
+			free(a);
+			errno = EPROTO;
+			return NULL;
+		}
 		break;
 	}
 	if (a->is_cut)
@@ -315,13 +321,16 @@ adopt_load(struct adopt *a)
 	struct master		*m = a->master;
 	struct cgroups_names	 groups;
 	struct records_head	*h;
+	bool			 is_upgrade;
 	unsigned		 last;
 	size_t			 i;
 
+	is_upgrade = m->handed.text[HANDOFF_FORMER] != NULL ||
+	    m->handed.text[HANDOFF_FAILED] != NULL;
 	if (m->rundir.path == NULL)
 		return;
 	a->began = clock_ms();
-	a->deaths = a->is_former ? a->head.deaths + 1 : 0;
+	a->deaths = a->is_former ? a->head.deaths + !is_upgrade : 0;
 	if (a->is_former && a->head.next_number > m->routes.next_number)
 		m->routes.next_number = a->head.next_number;
 	/* The same mark: it is made of the directory. */
@@ -341,7 +350,7 @@ adopt_load(struct adopt *a)
 	last = cgroups_sweep(m->cgroups);
 	if (last > m->children.next_id)
 		m->children.next_id = last;
-	if (a->is_former)
+	if (a->is_former && !is_upgrade)
 		log_info("a former daemon (%s) was killed here: %zu of its "
 		    "sessions go on", a->head.program, a->taken);
 	if (m->records == NULL)

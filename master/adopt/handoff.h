@@ -1,38 +1,87 @@
 /*
- * What the monitor hands to a master that it starts: descriptors that stay open
- * over execve(2), and what they are, in the variable EXECSRV_HANDOFF.
- * A line is "KIND DESCRIPTOR TEXT".
+ * What a master is handed when it is executed in the place of another one, by
+ * the monitor or in an upgrade: descriptors that stay open over execve(2), and
+ * what they are, in the variable EXECSRV_HANDOFF.  A line is
+ * "KIND DESCRIPTOR TEXT".
  */
 #pragma once
 
 #include <sys/types.h>
 
+#include <stdbool.h>
+
 #include "common/buf.h"
+#include "master/accept/activation.h"
 #include "master/accept/inherited.h"
 
 #define HANDOFF_VARIABLE	"EXECSRV_HANDOFF"
+#define HANDOFF_MAX		(64 * 1024)	/* bytes of lines */
+
+/* HANDOFF(NAME, name): a line of this kind.  Text, of the first: settings. */
+#define HANDOFF_ROWS							\
+	HANDOFF(LISTEN, listen)		/* socket of Listen */		\
+	HANDOFF(METRICS, metrics)	/* socket of MetricsListen */	\
+	HANDOFF(PASSED, passed)		/* socket passed in; its name */ \
+	HANDOFF(MONITOR, monitor)	/* channel to the monitor */	\
+	HANDOFF(CONTROL, control)	/* the control socket */	\
+	HANDOFF(LOCK, lock)		/* on the run directory; its path */ \
+	HANDOFF(WATCHER, watcher)	/* channel to it; its pid */	\
+	HANDOFF(ASKER, asker)		/* who asked for the upgrade */	\
+	HANDOFF(FORMER, former)		/* of an upgrade: version before */ \
+	HANDOFF(FAILED, failed)		/* of a rollback: why */
 
 enum handoff_kind {
-	HANDOFF_MONITOR,	/* the channel to the monitor */
-	HANDOFF_LISTEN,		/* a socket, text of its Listen setting */
-	HANDOFF_METRICS,	/* the same, of MetricsListen */
+#define HANDOFF(NAME, name)	HANDOFF_##NAME,
+	HANDOFF_ROWS
+#undef HANDOFF
 	HANDOFF_KINDS
+};
+
+/* Of the kinds that are there once. */
+struct handoff {
+	int	 fd[HANDOFF_KINDS];	/* -1: none, or taken */
+	char	*text[HANDOFF_KINDS];	/* NULL: none */
+	bool	 is_any;		/* there was a master before us */
 };
 
 /*
  * Take what is in the environment, and remove it there: listening sockets go to
- * in, the channel to *monitor_out (-1: none).  0, also without any; or -1 after
- * a line in the log.
+ * in, those that were passed in to passed, all others to h.  0, also without
+ * any; or -1 after a line in the log.
  */
-int	 handoff_take_env(struct inherited *in, int *monitor_out) MUST_CHECK;
+int	 handoff_take_env(struct handoff *h, struct inherited *in,
+	    struct activation *passed) MUST_CHECK;
 
-/* Add a line to b, and let fd stay open.  0, or -1 with errno. */
-int	 handoff_put(struct buf *b, enum handoff_kind kind, int fd,
+/* Take a descriptor, or -1. */
+int	 handoff_take(struct handoff *h, enum handoff_kind kind);
+void	 handoff_fini(struct handoff *h);
+
+/* What is handed on: lines, and the descriptors in them. */
+struct handoff_lines {
+	struct buf	 text;
+	int		 fd[INHERITED_MAX + ACTIVATION_MAX + HANDOFF_KINDS];
+	size_t		 n;
+};
+
+void	 handoff_lines_init(struct handoff_lines *l);
+
+/* Close the descriptors at execve(2) again, and free the lines. */
+void	 handoff_lines_fini(struct handoff_lines *l);
+
+/* Add a line, and let fd (-1: none) stay open.  0, or -1 with errno. */
+int	 handoff_put(struct handoff_lines *l, enum handoff_kind kind, int fd,
 	    const char *text) MUST_CHECK;
 
-/*
- * Execute the program at path in directory dir (-1: where we are), with the
- * lines of b.  Returns on failure, with errno.
- */
-void	 handoff_exec(const char *path, char **argv, char **env, int dir,
-	    struct buf *b);
+/* What is executed. */
+struct handoff_program {
+	char	 path[4096];
+	char	**argv, **env;
+	int	 dir;		/* working directory, or -1 */
+};
+
+/* Note how this program was started, before anything is changed. */
+void	 handoff_program_init(struct handoff_program *p, char **argv);
+
+/* Execute it with these lines.  Returns on failure, with errno. */
+void	 handoff_exec(const struct handoff_program *p,
+	    struct handoff_lines *l);

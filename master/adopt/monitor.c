@@ -20,16 +20,18 @@
 
 #define DEATHS_MAX	5	/* in DEATHS_MS: pause for as long */
 #define DEATHS_MS	10000
-#define LINES_MAX	(64 * 1024)
+#define UPGRADE_MS	20000	/* until another one serves */
 
 struct monitor {
-	struct monitor_program	 program;
+	const struct handoff_program *program;
+	const struct conf	*log;
 	struct inherited	 sockets;
 	pid_t			 pid;		/* of the master; 0: none */
 	int			 sock;		/* the channel to it, or -1 */
 	int			 signals;
 	bool			 serves;	/* it did, some time */
 	bool			 ends;		/* in order */
+	bool			 upgrades;	/* another one may serve */
 	uint64_t		 deaths[DEATHS_MAX];
 	unsigned		 ndeaths;
 	uint64_t		 start;		/* clock_ms(): not before */
@@ -42,21 +44,20 @@ static void NORETURN
 monitor_exec(struct monitor *m, int sock)
 {
 	struct inherited_one	*one;
-	struct buf		 b;
+	struct handoff_lines	 l;
 	size_t			 i;
 	int			 r;
 
-	buf_init(&b, LINES_MAX);
-	r = handoff_put(&b, HANDOFF_MONITOR, sock, "");
+	handoff_lines_init(&l);
+	r = handoff_put(&l, HANDOFF_MONITOR, sock, "");
 	for (i = 0; i < m->sockets.n && r == 0; i++) {
 		one = &m->sockets.list[i];
-		r = handoff_put(&b, one->is_metrics ? HANDOFF_METRICS :
+		r = handoff_put(&l, one->is_metrics ? HANDOFF_METRICS :
 		    HANDOFF_LISTEN, one->fd, one->spec);
 	}
 	if (r == 0)
-		handoff_exec(m->program.path, m->program.argv,
-		    m->program.env, m->program.dir, &b);
-	log_warn("%s", m->program.path);
+		handoff_exec(m->program, &l);
+	log_warn("%s", m->program->path);
 	_exit(126);
 }
 
@@ -65,7 +66,9 @@ monitor_restart(struct monitor *m)
 {
 	int	 pair[2];
 
+	m->upgrades = false;
 	m->start = clock_ms() + DEATHS_MS;
+	fd_close(&m->sock);
 	if (fd_packet_pair(pair) == -1) {
 		log_warn("cannot start the daemon again");
 		return;
@@ -108,6 +111,10 @@ monitor_on_exit(struct monitor *m, int status)
 	uint64_t	 now = clock_ms();
 
 	m->pid = 0;
+	if (m->upgrades) {
+		m->start = now + UPGRADE_MS;
+		return;
+	}
 	fd_close(&m->sock);
 	/* What it said last may not have been read before. */
 	if (m->ends || !m->serves || (WIFEXITED(status) &&
@@ -133,12 +140,17 @@ monitor_on_stage(struct monitor *m, const Ipc__Stage *in)
 	case IPC__STAGE_KIND__ENDS:
 		m->ends = true;
 		break;
+	case IPC__STAGE_KIND__UPGRADES:
+		m->upgrades = true;
+		break;
 	default:
 		/* Whoever started us may wait for the end of its streams. */
-		if (!m->serves && fd_null_std(logto_daemon(m->program.log)) ==
-		    -1)
+		if (!m->serves && fd_null_std(logto_daemon(m->log)) == -1)
 			log_warn("standard streams");
 		m->serves = true;
+		m->upgrades = false;
+		if (in->pid > 1)
+			m->pid = (pid_t)in->pid;
 		break;
 	}
 }
@@ -168,8 +180,12 @@ monitor_read(struct monitor *m)
 		}
 		ipc_msg_fini(&msg);
 	}
-	if (r == 0 || errno != EAGAIN)
+	if (r == 0 || errno != EAGAIN) {
 		fd_close(&m->sock);
+		/* Nobody is left who could serve. */
+		if (m->pid == 0)
+			m->start = 0;
+	}
 }
 
 /* --- the loop --- */
@@ -198,10 +214,12 @@ monitor_on_signal(struct monitor *m)
 	while (read(m->signals, &si, sizeof(si)) == sizeof(si)) {
 		if (si.ssi_signo == SIGCHLD)
 			continue;
+		/* Also if it has died and is not reaped yet. */
+		if (si.ssi_signo == SIGTERM || si.ssi_signo == SIGINT)
+			m->ends = true;
 		if (m->pid != 0) {
 			kill(m->pid, (int)si.ssi_signo);
-		} else if (si.ssi_signo == SIGTERM ||
-		    si.ssi_signo == SIGINT) {
+		} else if (m->ends) {
 			inherited_fini(&m->sockets);
 			exit(0);
 		}
@@ -241,7 +259,8 @@ monitor_run(struct monitor *m)
 }
 
 int
-monitor_start(const struct monitor_program *program, int unused)
+monitor_start(const struct handoff_program *program, const struct conf *log,
+    int unused)
 {
 	struct monitor	*m = calloc(1, sizeof(*m));
 	sigset_t	 set, old;
@@ -251,7 +270,8 @@ monitor_start(const struct monitor_program *program, int unused)
 		log_warn("cannot start the monitor");
 		return -1;
 	}
-	m->program = *program;
+	m->program = program;
+	m->log = log;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
@@ -322,6 +342,7 @@ tell_stage(int sock, Ipc__StageKind kind)
 	Ipc__Stage	 out = IPC__STAGE__INIT;
 
 	out.kind = kind;
+	out.pid = getpid();
 	monitor_tell(sock, IPC_stage, &out, -1);
 }
 
@@ -329,6 +350,12 @@ void
 monitor_serves(int sock)
 {
 	tell_stage(sock, IPC__STAGE_KIND__SERVES);
+}
+
+void
+monitor_upgrades(int sock)
+{
+	tell_stage(sock, IPC__STAGE_KIND__UPGRADES);
 }
 
 void

@@ -110,8 +110,9 @@ open_socket(struct ctl *c)
 	 * A user sees and ends sessions of that user only (ctl_may_see()), and
 	 * sandboxed commands are refused, so a root server needs no group.
 	 */
-	if ((c->fd = rundirs_listen(c->master->rundir.path, CTL_SOCKET,
-	    for_all ? 0111 : 0117, CLIENTS_MAX)) == -1)
+	c->fd = handoff_take(&c->master->handed, HANDOFF_CONTROL);
+	if (c->fd == -1 && (c->fd = rundirs_listen(c->master->rundir.path,
+	    CTL_SOCKET, for_all ? 0111 : 0117, CLIENTS_MAX)) == -1)
 		return -1;
 	return set_group(c);
 }
@@ -236,7 +237,7 @@ ctl_on_request(void *arg, struct ipc_msg *m)
 	size_t			 i;
 
 	assert(cl->in == NULL);
-	if (cl->ticket != 0 || cl->waits || cl->watches) {
+	if (cl->ticket != 0 || cl->waits || cl->watches || cl->upgrades) {
 		ctl_put_end(cl, 1, "only one command at a time");
 		return;
 	}
@@ -380,29 +381,21 @@ ctl_has_room(const struct ctl *c, uid_t uid)
 	    c->nclients < CLIENTS_MAX;
 }
 
-static void
-accept_one(struct ctl *c, int lfd)
+/* Admit a client (fd is taken), or NULL. */
+static struct ctl_client *
+ctl_admit(struct ctl *c, int fd)
 {
 	struct ctl_client	*cl;
 	struct ucred		 cred;
 	socklen_t		 len = sizeof(cred);
 	uid_t			 uid;
-	int			 fd;
 
-	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) ==
-	    -1) {
-		if (errno != EAGAIN && errno != ECONNABORTED) {
-			io_stop(&c->accept_ev);
-			timer_set(&c->pause_ev, PAUSE_MS);
-		}
-		return;
-	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
 	    !ctl_has_room(c, uid = user_of(c, cred.uid)) ||
 	    ctl_is_inside(fd, cred.pid) ||
 	    (cl = calloc(1, sizeof(*cl))) == NULL) {
 		fd_close(&fd);
-		return;
+		return NULL;
 	}
 	cl->ctl = c;
 	cl->stream = -1;
@@ -418,12 +411,60 @@ accept_one(struct ctl *c, int lfd)
 	    IPC_ROLE_OPERATOR, ctl_on_request, on_client_end, cl)) == NULL) {
 		fd_close(&fd);
 		client_free(cl);
-		return;
+		return NULL;
 	}
+	cl->fd = fd;
 	/* Operators are answered also while thousands of clients leave. */
 	chan_urgent(cl->chan);
 	chan_set_limit(cl->chan, TABLE_MAX);
-	timer_set(&cl->late_ev, IDLE_MS);
+	return cl;
+}
+
+static void
+accept_one(struct ctl *c, int lfd)
+{
+	struct ctl_client	*cl;
+	int			 fd;
+
+	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) !=
+	    -1) {
+		if ((cl = ctl_admit(c, fd)) != NULL)
+			timer_set(&cl->late_ev, IDLE_MS);
+	} else if (errno != EAGAIN && errno != ECONNABORTED) {
+		io_stop(&c->accept_ev);
+		timer_set(&c->pause_ev, PAUSE_MS);
+	}
+}
+
+struct ctl_client *
+ctl_take_client(struct ctl *c, int fd)
+{
+	return fd_cloexec(fd, 1) == -1 ? NULL : ctl_admit(c, fd);
+}
+
+struct ctl_client *
+ctl_find_asker(const struct ctl *c)
+{
+	struct ctl_client	*cl;
+
+	TAILQ_FOREACH(cl, &c->clients, entry)
+		if (cl->upgrades)
+			return cl;
+	return NULL;
+}
+
+int
+ctl_socket(const struct ctl *c)
+{
+	return c->fd;
+}
+
+int
+ctl_asker(const struct ctl *c)
+{
+	const struct ctl_client	*cl = ctl_find_asker(c);
+
+	return cl == NULL ? -1 : cl->fd;
 }
 
 /* When sessions use up all descriptors, operators can still connect. */

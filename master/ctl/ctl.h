@@ -21,6 +21,15 @@ int		 ctl_check(const struct conf *c, struct conf_error *e)
 struct ctl	*ctl_new(struct master *m);
 void		 ctl_free(struct ctl **cp);
 
+struct upgrade_result;
+
+/* For an upgrade: the socket, and that of a client which asked for it, or -1. */
+int		 ctl_socket(const struct ctl *c);
+int		 ctl_asker(const struct ctl *c);
+
+/* Answer who asked. */
+void		 ctl_on_upgraded(struct ctl *c, const struct upgrade_result *r);
+
 /* A worker is gone: stop waiting for its answers. */
 void		 ctl_on_child_gone(struct ctl *c, struct child *child);
 

@@ -11,6 +11,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/signals.h"
+#include "config.h"
+#include "master/adopt/upgrade.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/drain.h"
 #include "master/reload.h"
@@ -415,4 +417,55 @@ ctl_reload(struct ctl_client *c)
 	ctl_row_list(&row, &done.kept);
 	ctl_put_row(c, &row);
 	ctl_put_end(c, 0, NULL);
+}
+
+/* --- upgrade --- */
+
+static const struct ctl_column	 upgrade_columns[] = {
+	TEXT("from"), TEXT("to"), NUMBER("sessions"), END
+};
+
+void
+ctl_upgrade(struct ctl_client *c)
+{
+	struct master	*m = ctl_master(c->ctl);
+	const char	*why;
+
+	ctl_act(c);
+	ctl_audit(c, c->in->option ? "checks whether the server can be "
+	    "upgraded" : "upgrades the server");
+	if (upgrade_begin(m->upgrade, c->in->option, &why) == -1) {
+		ctl_put_end(c, 1, why);
+		return;
+	}
+	/* With the head of the table the client waits without a timeout. */
+	ctl_put_head(c, upgrade_columns);
+	ctl_act_done(c);
+	c->upgrades = true;
+}
+
+void
+ctl_on_upgraded(struct ctl *c, const struct upgrade_result *r)
+{
+	struct ctl_row		 row = { .n = 0 };
+	struct ctl_client	*cl;
+
+	if (r->asker == -1) {
+		cl = ctl_find_asker(c);
+	} else if ((cl = ctl_take_client(c, r->asker)) != NULL) {
+		/* The former program has sent the head. */
+		for (cl->ncolumns = 0; upgrade_columns[cl->ncolumns].name !=
+		    NULL; cl->ncolumns++)
+			;
+	}
+	if (cl == NULL)
+		return;
+	cl->upgrades = false;
+	if (r->why == NULL) {
+		ctl_row_text(&row, r->from);
+		ctl_row_text(&row, r->to);
+		ctl_row_number(&row, r->sessions);
+		ctl_put_row(cl, &row);
+	}
+	ctl_put_end(cl, r->why != NULL, r->why);
 }

@@ -40,12 +40,14 @@ struct ctl_client {
 	TAILQ_ENTRY(ctl_client)	 entry;
 	struct ctl		*ctl;
 	struct chan		*chan;
+	int			 fd;		/* the channel's */
 	uid_t			 uid;
 	pid_t			 pid;
 	bool			 sees_all;
 	const Ipc__CtlRequest	*in;		/* while its handler runs */
 	bool			 waits;		/* for the server's end */
 	bool			 watches;	/* events */
+	bool			 upgrades;	/* asked for an upgrade */
 	size_t			 ncolumns;	/* of its table */
 	char			*batch[CTL_BATCH];	/* cells to send */
 	size_t			 nbatch, batch_bytes;
@@ -138,6 +140,12 @@ uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 
 /* Answer all clients that wait for the server's end with a reason. */
 void	 ctl_end_waits(struct ctl *c, const char *why);
+
+/* Go on with a client that the master before us had (fd is taken), or NULL. */
+struct ctl_client *ctl_take_client(struct ctl *c, int fd);
+
+/* The client that asked for an upgrade, or NULL. */
+struct ctl_client *ctl_find_asker(const struct ctl *c);
 
 /* The server ends: answer a client that waits. */
 void	 ctl_on_end(struct ctl_client *c);

@@ -28,7 +28,7 @@ struct options {
 	const char	*dir;
 	bool		 json;
 	bool		 quiet;
-	bool		 follow, wait;	/* for those that have the option */
+	bool		 follow, wait, check;	/* for those that have the option */
 	const char	*user;		/* TABLE, kill */
 	const char	*state, *sort, *columns;	/* TABLE */
 	const char	*count, *event, *session, *since;	/* EVENTS */
@@ -36,7 +36,7 @@ struct options {
 };
 
 enum form { ONE, ACT, TABLE, STREAM, EVENTS };
-enum option_of { NONE, FOLLOW, WAIT, USER };
+enum option_of { NONE, FOLLOW, WAIT, USER, CHECK };
 
 struct command {
 	const char	*name;
@@ -230,13 +230,14 @@ execsrvctl_finish(int status)
 /* --- options --- */
 
 enum {
-	OPT_EVENT = 256, OPT_JSON, OPT_NO_HEADER, OPT_SESSION, OPT_SINCE,
-	OPT_SORT, OPT_STATE, OPT_USER, OPT_WAIT
+	OPT_CHECK = 256, OPT_EVENT, OPT_JSON, OPT_NO_HEADER, OPT_SESSION,
+	OPT_SINCE, OPT_SORT, OPT_STATE, OPT_USER, OPT_WAIT
 };
 
 #define GLOBALS		"fhn:o:qR:V"
 
 static const struct option	 global_options[] = {
+	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "event", required_argument, NULL, OPT_EVENT },
 	{ "follow", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
@@ -279,6 +280,9 @@ take_global(int opt, struct options *o)
 		return true;
 	case OPT_JSON:
 		o->json = true;
+		return true;
+	case OPT_CHECK:
+		o->check = true;
 		return true;
 	case OPT_NO_HEADER:
 		o->no_header = true;
@@ -567,7 +571,7 @@ ask_and_print(const struct command *c, const struct options *o, size_t narg,
 	q.dir = o->dir;
 	q.arg = arg;
 	q.narg = narg;
-	q.option = o->follow || o->wait;
+	q.option = o->follow || o->wait || o->check;
 	q.is_patient = c->form == ACT;
 	status = control_ask(&q, &t, c->form == STREAM ? &stream : NULL, &e);
 	if (status == EXIT_OK && c->form == STREAM)
@@ -720,6 +724,8 @@ wrong_option(const struct command *c, const struct options *o)
 		return "-f";
 	if (o->wait && c->option != WAIT)
 		return "--wait";
+	if (o->check && c->option != CHECK)
+		return "--check";
 	if (o->user != NULL && c->option != USER && c->form != TABLE &&
 	    c->form != EVENTS)
 		return "--user";

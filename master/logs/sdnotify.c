@@ -224,6 +224,29 @@ sdnotify_reloading(struct sdnotify *n)
 }
 
 void
+sdnotify_main_pid(struct sdnotify *n, pid_t pid)
+{
+	char	 text[32];
+
+	if (n == NULL || n->len == 0)
+		return;
+	snprintf(text, sizeof(text), "MAINPID=%ld", (long)pid);
+	sdnotify_send(n, text);
+}
+
+int
+sdnotify_fd(const struct sdnotify *n)
+{
+	return n == NULL ? -1 : n->fd;
+}
+
+bool
+sdnotify_is_given(const struct sdnotify *n)
+{
+	return n != NULL && n->len == 0;
+}
+
+void
 sdnotify_stopping(struct sdnotify *n)
 {
 	sdnotify_send(n, "STOPPING=1");

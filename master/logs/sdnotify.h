@@ -6,6 +6,7 @@
 
 #include <event2/event.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct sdnotify;
 
@@ -42,6 +43,13 @@ void	 sdnotify_listen(struct sdnotify *n, const char *url);
 void	 sdnotify_uplink(struct sdnotify *n, unsigned number,
 	    bool is_registered,
 	    const char *state, void (*again)(void *), void *arg);
+
+/* MAINPID=: who is watched instead of us; by who was until then. */
+void	 sdnotify_main_pid(struct sdnotify *n, pid_t pid);
+
+/* The descriptor, or -1; whether it is of --notify-fd. */
+int	 sdnotify_fd(const struct sdnotify *n);
+bool	 sdnotify_is_given(const struct sdnotify *n);
 
 /* STATUS=, a line for people; sent if it has changed. */
 void	 sdnotify_status(struct sdnotify *n, const char *fmt, ...) PRINTF(2, 3);

@@ -15,28 +15,9 @@ from client import (Client, RpcError, Server, a_word, check, connect, main,
 lib = importlib.import_module("7common")
 nextlib = importlib.import_module("5next")
 Next, kill, adopted = nextlib.Next, nextlib.kill, nextlib.adopted
-worker_now = nextlib.worker_now
+worker_now, lines, COUNT = nextlib.worker_now, nextlib.lines, nextlib.COUNT
 
 KILLS = int(os.environ.get("KILLS", "30"))
-COUNT = "i=0; while [ $i -lt %d ]; do echo $i; i=$((i+1)); sleep 0.01; done"
-
-
-def lines(client, process, number):
-    """All lines of COUNT, in order, and its end."""
-    out = b""
-    while True:
-        client.until(lambda: client.notes)
-        m = client.notes.popleft()["params"]
-        if m["processId"] != process:
-            continue
-        if "chunk" in m:
-            out += base64.b64decode(m["chunk"])
-        elif "exitCode" in m:
-            check(m["exitCode"] == 0, "it ended with %s" % m["exitCode"])
-        else:
-            break
-    check(out.split() == [b"%d" % i for i in range(number)],
-          "not all lines: %r" % out[-200:])
 
 
 def attached():

@@ -1,82 +1,21 @@
 """A daemon that was killed is started again by its monitor: no connection is
 refused, and no session ends."""
-import atexit
 import base64
 import importlib
 import os
 import signal
-import subprocess
 import threading
 import time
 
-from client import (Client, Closed, RpcError, check, connect, main, pids,
-                    resume_in, say, signal_all, stat_of, wait_for, BUILD,
-                    LIMIT, TMP)
+from client import (Client, Closed, RpcError, check, connect, main,
+                    resume_in, say, stat_of, wait_for,
+                    LIMIT)
 
 lib = importlib.import_module("7common")
+Daemon = importlib.import_module("5next").Daemon
 
 KILLS = int(os.environ.get("KILLS", "4"))
 COUNT = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
-
-
-class Daemon:
-    """execsrvd in the background, with a configuration file."""
-    count = 0
-
-    def __init__(self, *lines):
-        Daemon.count += 1
-        self.run = "%s/daemon%d" % (TMP, Daemon.count)
-        self.dir = self.run + ".d"
-        os.mkdir(self.dir)
-        self.conf, self.file = self.dir + "/conf", self.dir + "/pid"
-        with open(self.conf, "w", encoding="ascii") as f:
-            f.write("\n".join([
-                "RuntimeDirectory " + self.run, "PidFile " + self.file,
-                "LogTo %s/log" % self.dir, "PermitRootSession yes",
-                "Listen ws://127.0.0.1:0", "Listen unix:%s/sock" % self.dir,
-                *lines, ""]))
-        atexit.register(self.end)
-        subprocess.run([BUILD + "/execsrvd", "-f", self.conf], check=True,
-                       stdin=subprocess.DEVNULL, timeout=LIMIT)
-        with open(self.run + "/listen", encoding="ascii") as f:
-            self.urls = f.read().split()
-        self.url = self.urls[0]
-
-    def end(self):
-        """Whatever state it is in: the monitor first."""
-        for p in sorted(self.processes()):
-            signal_all([p], signal.SIGKILL)
-
-    def pid(self):
-        try:
-            with open(self.file, encoding="ascii") as f:
-                return int(f.read() or 0)
-        except OSError:
-            return 0
-
-    def processes(self):
-        """All that are execsrvd with that file."""
-        out = []
-        for p in pids():
-            try:
-                with open("/proc/%d/cmdline" % p, "rb") as f:
-                    if self.conf.encode() in f.read().split(b"\0"):
-                        out.append(p)
-            except OSError:
-                pass
-        return out
-
-    def kill(self, sig=signal.SIGKILL):
-        """The master, and wait until another one serves."""
-        pid = self.pid()
-        os.kill(pid, sig)
-        return pid
-
-    def stop(self):
-        os.kill(self.pid(), signal.SIGTERM)
-        wait_for(lambda: not self.processes(), LIMIT, "it ends")
-        check(not os.path.exists(self.run), "something is left")
-        check(not os.path.exists(self.dir + "/sock"), "a socket is left")
 
 
 def comes_back():

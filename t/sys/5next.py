@@ -1,8 +1,15 @@
 """What tests of the next master share: one that is killed, its successor."""
+import atexit
+import base64
 import os
 import signal
+import subprocess
 
-from client import Server, check, stat_of, wait_for, LIMIT
+import client
+from client import (Server, check, pids, signal_all, stat_of, wait_for, LIMIT,
+                    TMP)
+
+COUNT = "i=0; while [ $i -lt %d ]; do echo $i; i=$((i+1)); sleep 0.01; done"
 
 
 class Next(Server):
@@ -32,3 +39,81 @@ def worker_now(client, process):
     out, _ = client.run(process, "sh", "-c", "echo $PPID")
     check(stat_of(int(out)) is not None, "no such worker")
     return int(out)
+
+
+def lines(c, process, number):
+    """All lines of COUNT, in order, and its end."""
+    out = b""
+    while True:
+        c.until(lambda: c.notes)
+        m = c.notes.popleft()["params"]
+        if m["processId"] != process:
+            continue
+        if "chunk" in m:
+            out += base64.b64decode(m["chunk"])
+        elif "exitCode" in m:
+            check(m["exitCode"] == 0, "it ended with %s" % m["exitCode"])
+        else:
+            break
+    check(out.split() == [b"%d" % i for i in range(number)],
+          "not all lines: %r" % out[-200:])
+
+
+class Daemon:
+    """execsrvd in the background, with a configuration file."""
+    count = 0
+
+    def __init__(self, *lines):
+        Daemon.count += 1
+        self.run = "%s/daemon%d" % (TMP, Daemon.count)
+        self.dir = self.run + ".d"
+        os.mkdir(self.dir)
+        self.conf, self.file = self.dir + "/conf", self.dir + "/pid"
+        with open(self.conf, "w", encoding="ascii") as f:
+            f.write("\n".join([
+                "RuntimeDirectory " + self.run, "PidFile " + self.file,
+                "LogTo %s/log" % self.dir, "PermitRootSession yes",
+                "Listen ws://127.0.0.1:0", "Listen unix:%s/sock" % self.dir,
+                *lines, ""]))
+        atexit.register(self.end)
+        subprocess.run([client.BUILD + "/execsrvd", "-f", self.conf], check=True,
+                       stdin=subprocess.DEVNULL, timeout=LIMIT)
+        with open(self.run + "/listen", encoding="ascii") as f:
+            self.urls = f.read().split()
+        self.url = self.urls[0]
+
+    def end(self):
+        """Whatever state it is in: the monitor first."""
+        for p in sorted(self.processes()):
+            signal_all([p], signal.SIGKILL)
+
+    def pid(self):
+        try:
+            with open(self.file, encoding="ascii") as f:
+                return int(f.read() or 0)
+        except OSError:
+            return 0
+
+    def processes(self):
+        """All that are execsrvd with that file."""
+        out = []
+        for p in pids():
+            try:
+                with open("/proc/%d/cmdline" % p, "rb") as f:
+                    if self.conf.encode() in f.read().split(b"\0"):
+                        out.append(p)
+            except OSError:
+                pass
+        return out
+
+    def kill(self, sig=signal.SIGKILL):
+        """The master, and wait until another one serves."""
+        pid = self.pid()
+        os.kill(pid, sig)
+        return pid
+
+    def stop(self):
+        os.kill(self.pid(), signal.SIGTERM)
+        wait_for(lambda: not self.processes(), LIMIT, "it ends")
+        check(not os.path.exists(self.run), "something is left")
+        check(not os.path.exists(self.dir + "/sock"), "a socket is left")
