@@ -285,7 +285,7 @@ upgrade_check(const char *rundir)
 /* --- the change --- */
 
 static int
-put_listeners(struct handoff_lines *l, const struct listener_list *list,
+put_sockets(struct handoff_lines *l, const struct listener_list *list,
     enum handoff_kind kind)
 {
 	const struct listener	*one;
@@ -299,21 +299,16 @@ put_listeners(struct handoff_lines *l, const struct listener_list *list,
 
 /* What this program or the next one needs. */
 static int
-put_all(const struct upgrade *u, struct handoff_lines *l)
+upgrade_put_all(const struct upgrade *u, struct handoff_lines *l)
 {
 	struct master	*m = u->master;
-	int		 control = u->events->control(m);
 
-	if (put_listeners(l, &m->listen.list, HANDOFF_LISTEN) == -1 ||
-	    put_listeners(l, &m->listen.metrics, HANDOFF_METRICS) == -1 ||
-	    handoff_put(l, HANDOFF_LOCK, m->rundir.lock, m->rundir.path) ==
-	    -1 ||
-	    (m->monitor != -1 && handoff_put(l, HANDOFF_MONITOR, m->monitor,
-	    "") == -1) ||
-	    (control != -1 && handoff_put(l, HANDOFF_CONTROL, control, "") ==
-	    -1))
+	if (put_sockets(l, &m->listen.list, HANDOFF_LISTEN) == -1 ||
+	    put_sockets(l, &m->listen.metrics, HANDOFF_METRICS) == -1 ||
+	    handoff_put(l, HANDOFF_CONTROL, u->events->control(m), "") == -1 ||
+	    handoff_put(l, HANDOFF_MONITOR, m->monitor, "") == -1)
 		return -1;
-	return 0;
+	return handoff_put(l, HANDOFF_LOCK, m->rundir.lock, m->rundir.path);
 }
 
 /* As we were started. */
@@ -350,7 +345,7 @@ upgrade_exec(struct upgrade *u, struct handoff_lines *l)
 	char			 text[24];
 	int			 error;
 
-	if (put_all(u, l) == -1 ||
+	if (upgrade_put_all(u, l) == -1 ||
 	    (u->watcher = watcher_start(&t, &u->watch)) == -1) {
 		u->watcher = 0;
 		return -1;
@@ -358,7 +353,7 @@ upgrade_exec(struct upgrade *u, struct handoff_lines *l)
 	snprintf(text, sizeof(text), "%ld", (long)u->watcher);
 	if (handoff_put(l, HANDOFF_WATCHER, u->watch, text) == 0 &&
 	    handoff_put(l, HANDOFF_FORMER, -1, PACKAGE_VERSION) == 0 &&
-	    (asker == -1 || handoff_put(l, HANDOFF_ASKER, asker, "") == 0)) {
+	    handoff_put(l, HANDOFF_ASKER, asker, "") == 0) {
 		monitor_upgrades(m->monitor);
 		undo_settings(m);
 		handoff_exec(m->start.program, l);
@@ -444,6 +439,14 @@ upgrade_on_adopted(struct upgrade *u)
 		upgrade_settled(u);
 }
 
+/* Whether no connection is on its way to a session. */
+static bool
+upgrade_is_quiet(const struct master *m)
+{
+	return gate_waiting(m->gate) == 0 && gate_greeting(m->gate) == 0 &&
+	    m->children.in_state[CHILD_HANDING] == 0;
+}
+
 static void
 upgrade_on_timer(void *arg)
 {
@@ -457,9 +460,7 @@ upgrade_on_timer(void *arg)
 		upgrade_fail(u, "the new program did not check itself in time");
 		break;
 	case UPGRADE_QUIET:
-		if ((gate_waiting(m->gate) == 0 && gate_greeting(m->gate) == 0 &&
-		    m->children.in_state[CHILD_HANDING] == 0) ||
-		    clock_ms() >= u->until)
+		if (upgrade_is_quiet(m) || clock_ms() >= u->until)
 			upgrade_change(u);
 		else
 			timer_set(&u->timer, LOOK_MS);

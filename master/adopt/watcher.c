@@ -80,8 +80,7 @@ watcher_roll_back(const struct watcher_task *t, int exe, const char *why)
 	fd_self(exe, p.path);
 	snprintf(text, sizeof(text), "execsrvd %s: %s", t->version, why);
 	if (handoff_put(t->lines, HANDOFF_FAILED, -1, text) == -1 ||
-	    (t->asker != -1 && handoff_put(t->lines, HANDOFF_ASKER, t->asker,
-	    "") == -1))
+	    handoff_put(t->lines, HANDOFF_ASKER, t->asker, "") == -1)
 		return;
 	handoff_exec(&p, t->lines);
 }

@@ -20,8 +20,8 @@ struct watcher_task {
 };
 
 /*
- * Start it: its pid and our end of the channel to it.  To be told: watcher_end().
- * -1 with errno.
+ * Start it: its pid, and our end of the channel to it, for watcher_end().  -1
+ * with errno.
  */
 pid_t	 watcher_start(const struct watcher_task *t, int *sock_out) MUST_CHECK;
 

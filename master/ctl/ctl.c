@@ -381,8 +381,7 @@ ctl_has_room(const struct ctl *c, uid_t uid)
 	    c->nclients < CLIENTS_MAX;
 }
 
-/* Admit a client (fd is taken), or NULL. */
-static struct ctl_client *
+struct ctl_client *
 ctl_admit(struct ctl *c, int fd)
 {
 	struct ctl_client	*cl;
@@ -437,12 +436,6 @@ accept_one(struct ctl *c, int lfd)
 }
 
 struct ctl_client *
-ctl_take_client(struct ctl *c, int fd)
-{
-	return fd_cloexec(fd, 1) == -1 ? NULL : ctl_admit(c, fd);
-}
-
-struct ctl_client *
 ctl_find_asker(const struct ctl *c)
 {
 	struct ctl_client	*cl;
@@ -457,14 +450,6 @@ int
 ctl_socket(const struct ctl *c)
 {
 	return c->fd;
-}
-
-int
-ctl_asker(const struct ctl *c)
-{
-	const struct ctl_client	*cl = ctl_find_asker(c);
-
-	return cl == NULL ? -1 : cl->fd;
 }
 
 /* When sessions use up all descriptors, operators can still connect. */
@@ -522,8 +507,7 @@ ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
 	c->act.identity = c->identity;
 	if (process == NULL)
 		return;
-	log_word(c->process, sizeof(c->process), process,
-	    strlen(process));
+	log_word(c->process, sizeof(c->process), process, strlen(process));
 	c->act.process = c->process;
 }
 
@@ -536,12 +520,11 @@ note_missed(struct ctl_client *c, const char *name, const struct route *others)
 	assert(c->in != NULL);
 	if (!c->is_act)
 		return;
-	log_word(c->asked, sizeof(c->asked), name,
-	    strlen(name));
+	log_word(c->asked, sizeof(c->asked), name, strlen(name));
 	c->act.asked = c->asked;
 	if (c->in->n_arg > 1) {
 		log_word(c->process, sizeof(c->process), c->in->arg[1],
-	    strlen(c->in->arg[1]));
+		    strlen(c->in->arg[1]));
 		c->act.process = c->process;
 	}
 	if (others != NULL) {

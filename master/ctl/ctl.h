@@ -23,12 +23,13 @@ void		 ctl_free(struct ctl **cp);
 
 struct upgrade_result;
 
-/* For an upgrade: the socket, and that of a client which asked for it, or -1. */
+/* For an upgrade: the socket; that of a client which asked for it, or -1. */
 int		 ctl_socket(const struct ctl *c);
 int		 ctl_asker(const struct ctl *c);
 
 /* Answer who asked. */
-void		 ctl_on_upgraded(struct ctl *c, const struct upgrade_result *r);
+void		 ctl_on_upgraded(struct ctl *c,
+		    const struct upgrade_result *r);
 
 /* A worker is gone: stop waiting for its answers. */
 void		 ctl_on_child_gone(struct ctl *c, struct child *child);

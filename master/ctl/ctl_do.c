@@ -444,6 +444,14 @@ ctl_upgrade(struct ctl_client *c)
 	c->upgrades = true;
 }
 
+int
+ctl_asker(const struct ctl *c)
+{
+	const struct ctl_client	*cl = ctl_find_asker(c);
+
+	return cl == NULL ? -1 : cl->fd;
+}
+
 void
 ctl_on_upgraded(struct ctl *c, const struct upgrade_result *r)
 {
@@ -452,7 +460,7 @@ ctl_on_upgraded(struct ctl *c, const struct upgrade_result *r)
 
 	if (r->asker == -1) {
 		cl = ctl_find_asker(c);
-	} else if ((cl = ctl_take_client(c, r->asker)) != NULL) {
+	} else if ((cl = ctl_admit(c, r->asker)) != NULL) {
 		/* The former program has sent the head. */
 		for (cl->ncolumns = 0; upgrade_columns[cl->ncolumns].name !=
 		    NULL; cl->ncolumns++)

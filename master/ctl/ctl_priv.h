@@ -141,8 +141,8 @@ uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 /* Answer all clients that wait for the server's end with a reason. */
 void	 ctl_end_waits(struct ctl *c, const char *why);
 
-/* Go on with a client that the master before us had (fd is taken), or NULL. */
-struct ctl_client *ctl_take_client(struct ctl *c, int fd);
+/* Admit a client (fd is taken), or NULL. */
+struct ctl_client *ctl_admit(struct ctl *c, int fd);
 
 /* The client that asked for an upgrade, or NULL. */
 struct ctl_client *ctl_find_asker(const struct ctl *c);

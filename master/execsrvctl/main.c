@@ -28,7 +28,7 @@ struct options {
 	const char	*dir;
 	bool		 json;
 	bool		 quiet;
-	bool		 follow, wait, check;	/* for those that have the option */
+	bool		 follow, wait, check;	/* where they are options */
 	const char	*user;		/* TABLE, kill */
 	const char	*state, *sort, *columns;	/* TABLE */
 	const char	*count, *event, *session, *since;	/* EVENTS */

@@ -112,8 +112,7 @@ def goes_on():
     for caller in callers:
         caller.stop()
     check(lib.session_of(server, c) == number, "another number")
-    check(int(server.status()["master_deaths"] if "master_deaths" in
-              server.status() else 0) == 0, "counted as deaths")
+    check(int(server.status()["crashes"]) == 0, "counted as deaths")
     lines(c, "p", 300)
     lines(t, "t", 300)
     again = resume_in(server.url, away.session, LIMIT)
