@@ -420,6 +420,20 @@ goes_to_background(const struct conf *c, const struct cmdline *s)
 	    !cmdline_has_stdio(c) && !cmdline_reads_stdin(c);
 }
 
+/* Of the environment, or kept since it was there. */
+static int
+take_credential(struct handoff *h, struct handoff_program *p,
+    struct cred *c)
+{
+	p->credential = handoff_take(h, HANDOFF_CREDENTIAL);
+	if (p->credential != -1)
+		return cred_take_kept(c, p->credential);
+	if (cred_take_env(c) == -1)
+		return -1;
+	p->credential = cred_keep(c);
+	return p->credential == -2 ? -1 : 0;
+}
+
 /* daemonize(), below a monitor if there is to be one. */
 static int
 go_to_background(struct master *m, const struct handoff_program *p)
@@ -465,7 +479,7 @@ main(int argc, char **argv)
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
 		fatal("sodium_init");
-	if (cred_take_env(&env) == -1)
+	if (take_credential(&m.handed, &o.program, &env) == -1)
 		fatal("the credential in the environment");
 	if (argc > 1 && strcmp(argv[1], "forward") == 0) {
 		o.cmdline.remote.is_forward = true;

@@ -191,6 +191,7 @@ handoff_program_init(struct handoff_program *p, char **argv)
 	p->argv = argv;
 	p->env = copy;
 	p->dir = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	p->credential = -1;
 }
 
 /* A copy of env with our variable, at its end. */

@@ -24,6 +24,7 @@
 	HANDOFF(PASSED, passed)		/* socket passed in; its name */ \
 	HANDOFF(MONITOR, monitor)	/* channel to the monitor */	\
 	HANDOFF(CONTROL, control)	/* the control socket */	\
+	HANDOFF(CREDENTIAL, credential)	/* see cred_keep() */		\
 	HANDOFF(LOCK, lock)		/* on the run directory; its path */ \
 	HANDOFF(WATCHER, watcher)	/* channel to it; its pid */	\
 	HANDOFF(ASKER, asker)		/* who asked for the upgrade */	\
@@ -77,6 +78,7 @@ struct handoff_program {
 	char	 path[4096];
 	char	**argv, **env;
 	int	 dir;		/* working directory, or -1 */
+	int	 credential;	/* kept for it, or -1 */
 };
 
 /* Note how this program was started, before anything is changed. */

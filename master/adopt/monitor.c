@@ -50,6 +50,9 @@ monitor_exec(struct monitor *m, int sock)
 
 	handoff_lines_init(&l);
 	r = handoff_put(&l, HANDOFF_MONITOR, sock, "");
+	if (r == 0)
+		r = handoff_put(&l, HANDOFF_CREDENTIAL, m->program->credential,
+		    "");
 	for (i = 0; i < m->sockets.n && r == 0; i++) {
 		one = &m->sockets.list[i];
 		r = handoff_put(&l, one->is_metrics ? HANDOFF_METRICS :

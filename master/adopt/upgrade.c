@@ -306,7 +306,9 @@ upgrade_put_all(const struct upgrade *u, struct handoff_lines *l)
 	if (put_sockets(l, &m->listen.list, HANDOFF_LISTEN) == -1 ||
 	    put_sockets(l, &m->listen.metrics, HANDOFF_METRICS) == -1 ||
 	    handoff_put(l, HANDOFF_CONTROL, u->events->control(m), "") == -1 ||
-	    handoff_put(l, HANDOFF_MONITOR, m->monitor, "") == -1)
+	    handoff_put(l, HANDOFF_MONITOR, m->monitor, "") == -1 ||
+	    handoff_put(l, HANDOFF_CREDENTIAL, m->start.program->credential,
+	    "") == -1)
 		return -1;
 	return handoff_put(l, HANDOFF_LOCK, m->rundir.lock, m->rundir.path);
 }
@@ -507,6 +509,8 @@ upgrade_hindrance(const struct upgrade *u)
 		return "process 1 of a container cannot be replaced";
 	if (m->payload.argv != NULL || m->start.is_stdio)
 		return "the server ends with its command or its standard input";
+	if (m->remote_stdin.cred.source != CRED_NONE)
+		return "credentials come by standard input";
 	if (sdnotify_is_given(m->sdnotify))
 		return "the server belongs to another program (--notify-fd)";
 	if (m->start.program->path[0] == '\0')

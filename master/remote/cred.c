@@ -1,5 +1,7 @@
 #include "master/remote/cred.h"
 
+#include <sys/socket.h>
+
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/json/json.h"
 #include "common/json/utf8.h"
 #include "common/secret.h"
@@ -85,6 +88,49 @@ cred_take_env(struct cred *c)
 	    CRED_BEARER);
 	if (take_variable(c, "CODEX_API_KEY", CRED_API_KEY) == -1)
 		r = -1;
+	return r;
+}
+
+int
+cred_keep(const struct cred *c)
+{
+	uint8_t		 source = (uint8_t)c->source;
+	struct iovec	 part[2] = { { &source, sizeof(source) },
+			    { c->token, 0 } };
+	struct msghdr	 m = { .msg_iov = part, .msg_iovlen = 2 };
+	int		 pair[2];
+
+	if (c->token == NULL)
+		return -1;
+	part[1].iov_len = strlen(c->token);
+	if (fd_packet_pair(pair) == -1)
+		return -2;
+	if (sendmsg(pair[1], &m, MSG_NOSIGNAL) == -1) {
+		fd_close(&pair[0]);
+		pair[0] = -2;
+	}
+	fd_close(&pair[1]);
+	return pair[0];
+}
+
+int
+cred_take_kept(struct cred *c, int fd)
+{
+	char	*room;
+	ssize_t	 n;
+	int	 r = -1;
+
+	memset(c, 0, sizeof(*c));
+	if ((room = sodium_malloc(CRED_MAX + 1)) == NULL)
+		return -1;
+	errno = EPROTO;
+	if ((n = recv(fd, room, CRED_MAX + 1, MSG_PEEK)) > 1 &&
+	    (room[0] == CRED_API_KEY || room[0] == CRED_BEARER) &&
+	    is_token(room + 1, (size_t)n - 1)) {
+		c->source = (enum cred_source)room[0];
+		r = set_token(c, room + 1, (size_t)n - 1);
+	}
+	sodium_free(room);
 	return r;
 }
 

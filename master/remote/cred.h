@@ -31,6 +31,16 @@ struct cred {
  */
 int	 cred_take_env(struct cred *c) MUST_CHECK;
 
+/*
+ * Keep a credential of the environment in the kernel, as a message of a socket,
+ * for programs that are executed later: memory that is not swapped.  The
+ * socket, -1 if there is none; or -2 with errno.
+ */
+int	 cred_keep(const struct cred *c) MUST_CHECK;
+
+/* Read a kept one, which stays there.  0, or -1 with errno. */
+int	 cred_take_kept(struct cred *c, int fd) MUST_CHECK;
+
 /* 0, or -1 with errno. */
 int	 cred_copy(struct cred *to, const struct cred *from) MUST_CHECK;
 void	 cred_fini(struct cred *c);

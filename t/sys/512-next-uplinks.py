@@ -187,5 +187,22 @@ async def cannot_start(rig):
     check(is_alive(uplink) and registrations(rig) == 1, "it began anew")
 
 
-lib.main(streams, again_and_again, detached, registers_later, others_settings,
+async def upgraded(rig):
+    """The same program goes on as another one."""
+    program = await rig.start()
+    s = await rig.session()
+    uplink = await uplink_of(program)
+    for n in range(1, 4):
+        status, said = await program.ctl("upgrade")
+        check(status == 0, said)
+        await lib.until(lambda n=n: program.log().count(" is adopted") == n,
+                        what="the uplink is adopted")
+        await rig.probe(s)
+    await rig.probe()
+    row = await program.state("connected")
+    check(row["restarts"] == 0 and is_alive(uplink), "another uplink")
+    check(registrations(rig) == 1 and links(rig) == 1, "it began anew")
+
+
+lib.main(streams, upgraded, again_and_again, detached, registers_later, others_settings,
          stands_still, it_died, nobody_comes, cannot_start, at_once=3)
