@@ -29,6 +29,7 @@
 #include "master/logs/sdnotify.h"
 #include "master/master.h"
 #include "master/remote/remote.h"
+#include "master/remote/remote_check.h"
 #include "master/validate.h"
 
 #define WORKER		"execsrv-worker"
@@ -378,6 +379,7 @@ warn_of(const struct conf *c, size_t npassed, FILE *out)
 	for (i = 0; i < c->note.n; i++)
 		fprintf(out, "execsrvd: warning: %s\n", c->note.item[i]);
 	allow_warn(c, out);
+	remote_warn(c, out);
 	if (npassed == 0 && !cmdline_has_listeners(c))
 		fputs("execsrvd: warning: nothing to listen on, unless "
 		    "sockets are passed in or --listen is given\n", out);

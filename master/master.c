@@ -135,7 +135,7 @@ open_listeners(struct master *m)
 	m->start.is_stdio = cmdline_has_stdio(&m->conf);
 	m->start.is_listen_given = m->start.cmdline->nlisten > 0;
 	if (transcript_files_prepare(&m->conf, &e) == -1 ||
-	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
+	    (m->tokens = tokens_load(&m->conf, &e)) == NULL)
 		goto fail;
 	for (i = 0; i < m->listen.activation.n; i++)
 		if (listen_adopt(m, &m->listen.activation.fd[i],

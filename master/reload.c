@@ -89,7 +89,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 		goto fail;
 	if (reload_check(m, &now, e) == -1 || transcript_files_prepare(&now,
 	    e) == -1 || (names = policy_new(&now, e)) == NULL ||
-	    (tokens = tokens_load(&now, false, e)) == NULL ||
+	    (tokens = tokens_load(&now, e)) == NULL ||
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||
 	    listen_extend(m, &now, &out->added, e) == -1)
 		goto undo;

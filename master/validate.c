@@ -48,7 +48,7 @@ validate_output(const struct conf *c, const char *keyword, size_t row,
 	return conf_at(e, conf_where(c, row, 0));
 }
 
-/* The files that a start opens for writing. */
+/* The files, and the folder, that a start opens for writing. */
 static int
 validate_outputs(const struct conf *c, struct conf_error *e)
 {
@@ -60,6 +60,10 @@ validate_outputs(const struct conf *c, struct conf_error *e)
 	if (validate_output(c, "LogTo", CONF_ROW_log_to, c->log_to, e) == -1)
 		conf_more(&all, e);
 	if (validate_output(c, "PidFile", CONF_ROW_pid_file, c->pid_file, e) ==
+	    -1)
+		conf_more(&all, e);
+	if (transcript_files_is_wanted(c) && validate_output(c,
+	    "TranscriptDir", CONF_ROW_transcript_dir, c->transcript_dir, e) ==
 	    -1)
 		conf_more(&all, e);
 	if (all.text[0] == '\0')
@@ -81,7 +85,7 @@ validate_policy(const struct conf *c, struct conf_error *e)
 static int
 validate_tokens(const struct conf *c, struct conf_error *e)
 {
-	struct tokens	*tokens = tokens_load(c, true, e);
+	struct tokens	*tokens = tokens_load(c, e);
 	int		 r = tokens == NULL ? -1 : 0;
 
 	tokens_free(&tokens);

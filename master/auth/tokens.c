@@ -233,7 +233,7 @@ copy_text(const char *text, char **out)
 
 /* Those that are signed. */
 static int
-add_signed(struct maker *k, bool is_test)
+add_signed(struct maker *k)
 {
 	const struct conf	*c = k->conf;
 	struct tokens		*t = k->t;
@@ -244,8 +244,6 @@ add_signed(struct maker *k, bool is_test)
 	if (runas_find(c, "TokenUser", c->token_user, &t->user, reason,
 	    sizeof(reason)) == -1)
 		return tokens_refuse(k, "BearerSecretFile", reason);
-	if (is_test)
-		return 0;
 	if ((t->secret = read_trimmed(k, "BearerSecretFile",
 	    c->bearer_secret_file, &len)) == NULL)
 		return -1;
@@ -287,7 +285,7 @@ check_needs(struct maker *k)
 }
 
 static int
-tokens_fill(struct maker *k, bool is_test)
+tokens_fill(struct maker *k)
 {
 	const struct conf	*c = k->conf;
 	bool			 is_signed = c->bearer_secret_file[0] != '\0';
@@ -295,9 +293,9 @@ tokens_fill(struct maker *k, bool is_test)
 	bool			 has_lone = c->token_secret_file[0] != '\0';
 
 	if (check_needs(k) == -1 || add_listed(k) == -1 ||
-	    (has_file && !is_test && add_file(k) == -1) ||
-	    (has_lone && !is_test && add_lone(k) == -1) ||
-	    (is_signed && add_signed(k, is_test) == -1))
+	    (has_file && add_file(k) == -1) ||
+	    (has_lone && add_lone(k) == -1) ||
+	    (is_signed && add_signed(k) == -1))
 		return -1;
 	/* The set is complete: write-protect it. */
 	if ((k->t->list != NULL && sodium_mprotect_readonly(k->t->list) ==
@@ -308,7 +306,7 @@ tokens_fill(struct maker *k, bool is_test)
 }
 
 struct tokens *
-tokens_load(const struct conf *c, bool is_test, struct conf_error *e)
+tokens_load(const struct conf *c, struct conf_error *e)
 {
 	struct maker	 k = { NULL, c, "", e };
 
@@ -316,7 +314,7 @@ tokens_load(const struct conf *c, bool is_test, struct conf_error *e)
 		tokens_refuse(&k, "tokens", strerror(errno));
 		return NULL;
 	}
-	if (tokens_fill(&k, is_test) == -1)
+	if (tokens_fill(&k) == -1)
 		tokens_free(&k.t);
 	return k.t;
 }

@@ -21,12 +21,9 @@ struct grant {
 	struct runas	 user;
 };
 
-/*
- * The set of a configuration; is_test: read no files.  NULL with the reason in
- * e.
- */
-struct tokens	*tokens_load(const struct conf *c, bool is_test,
-		    struct conf_error *e) MUST_CHECK;
+/* The set of a configuration and its files.  NULL with the reason in e. */
+struct tokens	*tokens_load(const struct conf *c, struct conf_error *e)
+		    MUST_CHECK;
 void		 tokens_free(struct tokens **tp);
 
 /* Wipe them in a configuration that is loaded. */

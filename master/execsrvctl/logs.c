@@ -158,8 +158,8 @@ on_object(struct reel *r, struct json *j, const char *line)
 		return 0;
 	n = b64_decode(j->text + json_tok(j, at)->pos, json_text(j, at),
 	    json_tok(j, at)->len);
-	return n == -1 ? 0 : logs_put_output(r, out, json_text(j, at), (size_t)n,
-	    line);
+	return n == -1 ? 0 : logs_put_output(r, out, json_text(j, at),
+	    (size_t)n, line);
 }
 
 /* The last line may be incomplete: it is left out. */

@@ -136,6 +136,23 @@ check_ca_file(const struct conf *c, const struct conf_uplink *u,
 }
 
 static int
+check_cred_file(const struct conf_uplink *u, struct conf_error *e)
+{
+	struct cred	 cred = { .source = CRED_NONE };
+	char		 why[128];
+
+	if (u->credential_file[0] == '\0')
+		return 0;
+	if (cred_read_file(&cred, u->credential_file, why, sizeof(why)) == 0) {
+		cred_fini(&cred);
+		return 0;
+	}
+	conf_fail(e, "Uplink %.100s: CredentialFile %.200s: %s", u->label,
+	    u->credential_file, why);
+	return conf_at(e, conf_uplink_where(u, CONF_UPLINK_credential_file));
+}
+
+static int
 check_stdin(const struct conf_uplink *u, unsigned *from_stdin,
     struct conf_error *e)
 {
@@ -158,7 +175,23 @@ check_one(const struct conf *c, const struct conf_uplink *u,
 	}
 	return check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
 	    remote_find_user(c, u, &user, e) == -1 ||
-	    check_ca_file(c, u, e) == -1 ? -1 : 0;
+	    check_ca_file(c, u, e) == -1 || check_cred_file(u, e) == -1 ?
+	    -1 : 0;
+}
+
+void
+remote_warn(const struct conf *c, FILE *out)
+{
+	char	 shown[200];
+	size_t	 i;
+
+	for (i = 0; i < c->nuplink; i++)
+		if (!cred_is_safe(c->uplink[i].url))
+			fprintf(out, "execsrvd: warning: Uplink %s: "
+			    "RegistryUrl %s: the credential is sent in clear "
+			    "text: use https://\n", c->uplink[i].label,
+			    target_show(c->uplink[i].url, shown,
+			    sizeof(shown)));
 }
 
 int

@@ -1,6 +1,8 @@
 /* Checks Uplink blocks, before anything is started. */
 #pragma once
 
+#include <stdio.h>
+
 #include "common/conf/conf.h"
 #include "master/auth/runas.h"
 #include "master/remote/cred.h"
@@ -10,6 +12,9 @@
  * are about the same environment.  0, or -1 with the reason in e.
  */
 int	 remote_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
+
+/* Print what is valid, but probably not meant. */
+void	 remote_warn(const struct conf *c, FILE *out);
 
 /*
  * Find the user that the sessions run as; with Forward our own, as the other

@@ -28,7 +28,7 @@
 
 /* --- settings --- */
 
-static bool
+bool
 transcript_files_is_wanted(const struct conf *c)
 {
 	const struct conf_match	*m;

@@ -12,6 +12,9 @@
 
 struct route;
 
+/* Whether any session may have transcripts. */
+bool	 transcript_files_is_wanted(const struct conf *c);
+
 /* Check the settings.  0, or -1 with the reason in e. */
 int	 transcript_files_check(const struct conf *c, struct conf_error *e)
 	    MUST_CHECK;

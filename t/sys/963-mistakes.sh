@@ -78,6 +78,55 @@ END
 says 0 -t -f "$CONF" -o Nice=3 --listen ws://127.0.0.1:0 <<END
 END
 
+# What a start would read is read, also by a test.
+user=$(id -un 65534 2>/dev/null) && [ "$(id -u)" -eq 0 ] || user=$(id -un)
+umask 077
+echo nonsense >"$DIR/tokens"
+echo 'two words' >"$DIR/cred"
+echo nonsense >"$DIR/ca.pem"
+umask 022
+cat >"$CONF" <<END
+Listen ws://127.0.0.1:0
+TokenFile tokens
+TokenUser $user
+Transcript all
+TranscriptDir $DIR/none/transcripts
+RemoteUser $user
+Uplink a
+	RegistryUrl http://registry.example
+	EnvironmentId e
+	CredentialFile cred
+Uplink b
+	RegistryUrl https://registry.example
+	EnvironmentId e
+	UplinkCaFile ca.pem
+Uplink c
+	RegistryUrl https://registry.example
+	EnvironmentId f
+	CredentialFile none
+END
+"$EXECSRVD" -t -f "$CONF" >"$DIR/out" 2>&1
+same "status of -t" $? 78
+for line in "5: TranscriptDir $DIR/none/transcripts: No such file or directory" \
+    "10: Uplink a: CredentialFile $DIR/cred: .*" \
+    "14: Uplink b: UplinkCaFile $DIR/ca.pem: no certificate in it" \
+    "18: Uplink c: CredentialFile $DIR/none: No such file or directory" \
+    "2: TokenFile $DIR/tokens: line 1: .*"; do
+	grep -qx "execsrvd: $CONF:$line" "$DIR/out" ||
+	    fail "no '$line': $(cat "$DIR/out")"
+done
+same "nothing else" "$(wc -l <"$DIR/out")" 5
+cat >"$CONF" <<END
+Listen ws://127.0.0.1:0
+RemoteUser $user
+Uplink a
+	RegistryUrl http://registry.example
+	EnvironmentId e
+END
+says 0 -t -f "$CONF" <<END
+execsrvd: warning: Uplink a: RegistryUrl http://registry.example: the credential is sent in clear text: use https://
+END
+
 # Lenient where it can mean nothing else; what is in force is printed as ever.
 cat >"$CONF" <<END
 BusyPoll true

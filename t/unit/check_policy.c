@@ -231,7 +231,7 @@ START_TEST(test_tokens)
 
 	ck_assert_int_ne(sodium_init(), -1);
 	start(0, "RequireToken always\nTokenUser nobody\n" TOKEN);
-	ck_assert_msg((m.tokens = tokens_load(&m.conf, false, &e)) != NULL,
+	ck_assert_msg((m.tokens = tokens_load(&m.conf, &e)) != NULL,
 	    "%s", e.text);
 	p = tcp(OTHER);
 	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);

@@ -76,9 +76,9 @@ line(const char *name, const char *token)
 }
 
 static struct tokens *
-load(bool is_test)
+load(void)
 {
-	return tokens_load(&c, is_test, &why);
+	return tokens_load(&c, &why);
 }
 
 static const char *
@@ -90,7 +90,7 @@ judge(const struct tokens *t, const char *token)
 
 START_TEST(test_none)
 {
-	struct tokens	*t = load(false);
+	struct tokens	*t = load();
 
 	ck_assert_ptr_nonnull(t);
 	ck_assert(!tokens_any(t) && !tokens_any(NULL));
@@ -114,9 +114,9 @@ START_TEST(test_again)
 	snprintf(text, sizeof(text), "# more\r\n\r\n%s\r\n\n",
 	    line("two", "second"));
 	put_file(text);
-	ck_assert_msg((old = load(false)) != NULL, "%s", why.text);
+	ck_assert_msg((old = load()) != NULL, "%s", why.text);
 	put_file("two sha256:00\n");
-	ck_assert_ptr_null(load(false));
+	ck_assert_ptr_null(load());
 	ck_assert_ptr_nonnull(strstr(why.text, "line 1"));
 	ck_assert_ptr_null(judge(old, "first"));
 	ck_assert_str_eq(grant.identity, "token:one");
@@ -124,7 +124,7 @@ START_TEST(test_again)
 	ck_assert_ptr_null(judge(old, "second"));
 	ck_assert_str_eq(grant.identity, "token:two");
 	put_file(line("one", "third"));
-	ck_assert_msg((new = load(false)) != NULL, "%s", why.text);
+	ck_assert_msg((new = load()) != NULL, "%s", why.text);
 	ck_assert_ptr_null(judge(new, "third"));
 	ck_assert_str_eq(grant.identity, "token:one");
 	ck_assert_ptr_null(judge(new, "first"));
@@ -150,7 +150,7 @@ START_TEST(test_many)
 		snprintf(token, sizeof(token), "token %d", i);
 		set("Token", line(name, token));
 	}
-	ck_assert_msg((t = load(false)) != NULL, "%s", why.text);
+	ck_assert_msg((t = load()) != NULL, "%s", why.text);
 	for (i = 0; i < 100; i++) {
 		snprintf(name, sizeof(name), "token:n%d", i);
 		snprintf(token, sizeof(token), "token %d", i);
@@ -170,33 +170,29 @@ START_TEST(test_too_many)
 
 	for (i = 0; i < LIMIT_TOKENS; i++)
 		set("Token", row);
-	ck_assert_msg((t = load(false)) != NULL, "%s", why.text);
+	ck_assert_msg((t = load()) != NULL, "%s", why.text);
 	tokens_free(&t);
 	set("Token", row);
-	ck_assert_ptr_null(load(false));
+	ck_assert_ptr_null(load());
 	ck_assert_ptr_nonnull(strstr(why.text, "too many"));
 }
 END_TEST
 
-/* A test reads no file, but knows what does not fit together. */
+/* What does not fit together. */
 START_TEST(test_settings)
 {
-	struct tokens	*t;
-
 	set("RequireToken", "always");
-	ck_assert_ptr_null(load(true));
+	ck_assert_ptr_null(load());
 	ck_assert_ptr_nonnull(strstr(why.text, "RequireToken"));
 	set("BearerIssuer", "me");
-	ck_assert_ptr_null(load(true));
+	ck_assert_ptr_null(load());
 	ck_assert_ptr_nonnull(strstr(why.text, "BearerSecretFile"));
 	set("BearerSecretFile", "/nowhere/at/all");
 	set("TokenUser", user);
-	ck_assert_msg((t = load(true)) != NULL, "%s", why.text);
-	tokens_free(&t);
-	ck_assert_ptr_null(load(false));
+	ck_assert_ptr_null(load());
 	ck_assert_ptr_nonnull(strstr(why.text, "/nowhere/at/all"));
 	set("TokenUser", "nobody of that name");
-	ck_assert_ptr_null(load(true));
+	ck_assert_ptr_null(load());
 	ck_assert_ptr_nonnull(strstr(why.text, "no such user"));
 }
 END_TEST
@@ -214,7 +210,7 @@ START_TEST(test_signed)
 	put_file("  0123456789abcdef0123456789abcdef\r\n");
 	set("BearerSecretFile", path);
 	set("TokenUser", user);
-	ck_assert_msg((t = load(false)) != NULL, "%s", why.text);
+	ck_assert_msg((t = load()) != NULL, "%s", why.text);
 	ck_assert(tokens_any(t));
 	ck_assert_ptr_null(judge(t, token));
 	ck_assert_str_eq(grant.identity, "jwt:ann");
@@ -226,7 +222,7 @@ START_TEST(test_signed)
 	ck_assert(is_guess);
 	tokens_free(&t);
 	put_file("0123456789abcdef0123456789abcde\n");
-	ck_assert_ptr_null(load(false));
+	ck_assert_ptr_null(load());
 	ck_assert_ptr_nonnull(strstr(why.text, "32 bytes"));
 }
 END_TEST
