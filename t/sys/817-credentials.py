@@ -258,14 +258,14 @@ async def bad_files(rig):
     for what, make in bad.items():
         make()
         program = from_file(rig, path)
-        check(await program.exited() == 1, "%s: %s" % (what, program.status()))
+        check(await program.exited() == 78, "%s: %s" % (what, program.status()))
         check(path in program.log(), "%s: %s" % (what, program.log()))
     os.unlink(path)
     if os.getuid() == 0:
         write(path, rig.token + "\n")
         os.chown(path, lib.NOBODY, lib.NOBODY)
         program = from_file(rig, path)
-        check(await program.exited() == 1, "another user's file")
+        check(await program.exited() == 78, "another user's file")
     check(not rig.registry.requests, "a request was sent")
 
 
