@@ -292,7 +292,7 @@ on_server(struct bridge *b, short revents)
 }
 
 static void
-check_output(struct bridge *b)
+bridge_check_output(struct bridge *b)
 {
 	size_t	 held = outq_held(&b->out);
 
@@ -327,7 +327,7 @@ bridge_turn(struct bridge *b)
 		bridge_on_input(b);
 	if (transport_is_up(&b->transport))
 		send_lines(b);
-	check_output(b);
+	bridge_check_output(b);
 	check_end(b);
 	check_time(b);
 }

@@ -14,10 +14,13 @@
 #include "common/secret.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp/cp.h"
+#include "master/execsrvctl/fanout.h"
 #include "master/execsrvctl/listeners.h"
 #include "master/execsrvctl/run.h"
 #include "master/execsrvctl/servers.h"
 
+#define PARALLEL	50
+#define PARALLEL_MAX	1000
 #define SECONDS_MAX	86400	/* seconds */
 #define TOKEN_VARIABLE	"EXECSRV_TOKEN"
 #define SESSION_ID_LEN	36	/* of our daemon's: a UUID */
@@ -35,6 +38,10 @@ struct client {
 	size_t			 nenv;
 	const char		**domains;
 	size_t			 ndomains;
+	const char		**on;	/* lists of servers */
+	size_t			 non;
+	size_t			 parallel;
+	const char		*max_fail;	/* or NULL */
 	struct run_options	 run;
 	struct cp_options	 cp;
 	bool			 wants_help;
@@ -144,20 +151,56 @@ take_help(struct client *c, const char *value)
 	return 0;
 }
 
+/* Return a number up to max that ends with end; -1: it is none. */
+static long
+number_until(const char *value, const char *end, long max)
+{
+	char	*rest;
+	long	 n;
+
+	errno = 0;
+	n = strtol(value, &rest, 10);
+	return errno != 0 || value[0] < '0' || value[0] > '9' || n > max ||
+	    strcmp(rest, end) != 0 ? -1 : n;
+}
+
 /* Return a number of seconds as ms, or -1, having said why. */
 static int
 seconds_in_ms(const char *value)
 {
-	char	*end;
-	long	 n;
+	long	 n = number_until(value, "", SECONDS_MAX);
 
-	errno = 0;
-	n = strtol(value, &end, 10);
-	if (errno != 0 || end == value || *end != '\0' || n < 0 ||
-	    n > SECONDS_MAX)
-		return client_complain(value,
-		    "not a number of seconds up to 86400");
-	return (int)n * 1000;
+	return n != -1 ? (int)n * 1000 : client_complain(value,
+	    "not a number of seconds up to 86400");
+}
+
+static int
+take_max_fail(struct client *c, const char *value)
+{
+	if (number_until(value, "", INT_MAX) == -1 &&
+	    number_until(value, "%", 100) == -1)
+		return client_complain(value, "not a number of servers, or of "
+		    "percent of them: 3 or 5%");
+	c->max_fail = value;
+	return 0;
+}
+
+static int
+take_on(struct client *c, const char *value)
+{
+	c->on[c->non++] = value;
+	return 0;
+}
+
+static int
+take_parallel(struct client *c, const char *value)
+{
+	long	 n = number_until(value, "", PARALLEL_MAX);
+
+	if (n < 1)
+		return client_complain(value, "not a number from 1 to 1000");
+	c->parallel = (size_t)n;
+	return 0;
 }
 
 static int
@@ -430,7 +473,9 @@ client_begin(struct client *c, int argc)
 	c->nenv = 1;
 	c->env = calloc((size_t)argc + 2, sizeof(char *));
 	c->domains = calloc((size_t)argc + 1, sizeof(char *));
-	return c->env != NULL && c->domains != NULL ? 0 :
+	c->on = calloc((size_t)argc + 1, sizeof(char *));
+	c->parallel = PARALLEL;
+	return c->env != NULL && c->domains != NULL && c->on != NULL ? 0 :
 	    client_complain(c->synopsis, strerror(errno));
 }
 
@@ -443,7 +488,16 @@ client_end(struct client *c)
 		free(c->env[i]);
 	free(c->env);
 	free(c->domains);
+	free(c->on);
 	sodium_free(c->token);
+}
+
+static void
+complete_run(struct client *c)
+{
+	if (c->ndomains > 0)
+		c->run.allow_domains = c->domains;
+	c->run.env = (const char *const *)c->env + (c->env[0] == NULL);
 }
 
 static int
@@ -456,13 +510,115 @@ run_there(struct client *c)
 		c->run.url = s.url;
 		c->run.token = s.token;
 		c->run.ca_file = s.ca_file;
-		if (c->ndomains > 0)
-			c->run.allow_domains = c->domains;
-		c->run.env = (const char *const *)c->env +
-		    (c->env[0] == NULL);
+		complete_run(c);
 		status = run_command(&c->run);
 	}
 	server_fini(&s);
+	return status;
+}
+
+/* --- several servers --- */
+
+/* The name of an environment is enough of its URL. */
+static char *
+short_name(const char *text)
+{
+	static const char	 remote[] = "remote:";
+	const char		*at = strrchr(text, '@');
+	char			*name;
+
+	if (strncmp(text, remote, sizeof(remote) - 1) == 0 && at != NULL) {
+		text += sizeof(remote) - 1;
+		name = strndup(text, (size_t)(at - text));
+	} else {
+		name = strdup(text);
+	}
+	if (name != NULL)
+		execsrv_printable(name);
+	return name;
+}
+
+static void
+free_targets(struct fanout_options *o)
+{
+	size_t	 i;
+
+	for (i = 0; i < o->n; i++) {
+		free(o->targets[i].name);
+		server_fini(&o->targets[i].server);
+	}
+	free(o->targets);
+}
+
+static int
+add_target(struct client *c, struct fanout_options *o, const char *text)
+{
+	struct fanout_target	*more;
+
+	if (text[0] == '\0')
+		return client_complain("--on", "a server is missing");
+	if ((o->n & (o->n - 1)) == 0) {	/* a power of two: full */
+		more = reallocarray(o->targets, o->n > 0 ? 2 * o->n : 1,
+		    sizeof(*more));
+		if (more == NULL)
+			return client_complain(text, strerror(errno));
+		o->targets = more;
+	}
+	more = &o->targets[o->n];
+	memset(more, 0, sizeof(*more));
+	o->n++;
+	if ((more->name = short_name(text)) == NULL)
+		return client_complain(text, strerror(errno));
+	return client_find_server(c, text, &more->server);
+}
+
+static int
+add_list(struct client *c, struct fanout_options *o, const char *list)
+{
+	char	*copy, *rest, *one;
+	int	 r = 0;
+
+	if ((rest = copy = strdup(list)) == NULL)
+		return client_complain("--on", strerror(errno));
+	while (r == 0 && (one = strsep(&rest, ",")) != NULL)
+		r = add_target(c, o, one);
+	free(copy);
+	return r;
+}
+
+/* How many may fail, of n. */
+static size_t
+may_fail(const struct client *c, size_t n)
+{
+	long	 max;
+
+	if (c->max_fail == NULL)
+		return n;
+	if ((max = number_until(c->max_fail, "", INT_MAX)) != -1)
+		return (size_t)max;
+	return n * (size_t)number_until(c->max_fail, "%", 100) / 100;
+}
+
+static int
+run_on_all(struct client *c)
+{
+	struct fanout_options	 o = { .run = &c->run };
+	size_t			 i;
+	int			 r = 0, status = EXIT_RUN;
+
+	if (c->run.tty || c->run.detach || c->url != NULL) {
+		client_complain("--on", "not with --detach, --tty or --url");
+		return EXIT_RUN;
+	}
+	for (i = 0; r == 0 && i < c->non; i++)
+		r = add_list(c, &o, c->on[i]);
+	if (r == 0) {
+		o.parallel = c->parallel;
+		o.max_fail = may_fail(c, o.n);
+		complete_run(c);
+		status = fanout_command(&o);
+	}
+	free_targets(&o);
 	return status;
 }
 
@@ -485,6 +641,8 @@ do_run(struct client *c, int argc, char **argv)
 {
 	(void)argc;
 	c->run.argv = (const char *const *)argv;
+	if (c->non > 0)
+		return run_on_all(c);
 	return add_term(c) == 0 ? run_there(c) : EXIT_RUN;
 }
 
