@@ -1,12 +1,16 @@
 """512: the master is killed: its uplinks keep their websockets, streams and
 registrations, and the next one adopts them."""
 import asyncio
+import contextlib
 import importlib
 import os
+import shutil
 import signal
+import subprocess
 
 lib = importlib.import_module("8common")
-from client import LIMIT, check, is_alive  # noqa: E402
+from client import (BUILD, LIMIT, check, children, is_alive,
+                    stat_of)  # noqa: E402
 
 
 class Next(lib.Program):
@@ -27,6 +31,13 @@ def kill(rig, program):
     program.process.kill()
     program.process.wait()
     rig.programs.remove(program)
+
+
+def comm_of(pid):
+    with contextlib.suppress(OSError):
+        with open("/proc/%d/comm" % pid, encoding="ascii") as f:
+            return f.read().strip()
+    return None
 
 
 def registrations(rig):
@@ -202,7 +213,93 @@ async def upgraded(rig):
     row = await program.state("connected")
     check(row["restarts"] == 0 and is_alive(uplink), "another uplink")
     check(registrations(rig) == 1 and links(rig) == 1, "it began anew")
+    # The credential, which is in no variable any more, is there.
+    os.kill(uplink, signal.SIGKILL)
+    await rig.linked(after=1, program=program)
+    await program.stop()
+    # One that is read from standard input is not.
+    program = rig.program(token=None, stdin=subprocess.PIPE,
+                          arguments=["--registration-bearer-stdin"])
+    program.process.stdin.write(rig.token.encode() + b"\n")
+    program.process.stdin.flush()
+    await rig.linked(after=2, program=program)
+    status, said = await program.ctl("upgrade")
+    check(status != 0 and "standard input" in said, said)
+    await rig.probe()
 
 
-lib.main(streams, upgraded, again_and_again, detached, registers_later, others_settings,
-         stands_still, it_died, nobody_comes, cannot_start, at_once=3)
+class Background(lib.Program):
+    """One in the background, with a monitor; its credential is in the
+    environment, which it wipes."""
+
+    def __init__(self, rig, variable):
+        self.work = rig.dir + "/background"
+        os.mkdir(self.work)
+        self.run_dir, self.log_path = self.work + "/run", self.work + "/log"
+        with open(self.work + "/conf", "w", encoding="ascii") as f:
+            f.write("\n".join([
+                "RuntimeDirectory " + self.run_dir, "LogTo " + self.log_path,
+                "PidFile %s/pid" % self.work,
+                "RemoteUser " + lib.session_user(), "Uplink one",
+                "RegistryUrl " + rig.registry.url,
+                "EnvironmentId " + rig.environment, ""]))
+        env = {k: v for k, v in os.environ.items() if "CODEX" not in k}
+        subprocess.run([BUILD + "/execsrvd", "-f", self.work + "/conf"],
+                       check=True, stdin=subprocess.DEVNULL, timeout=LIMIT,
+                       env={**env, variable: rig.token})
+        self.monitor = int(stat_of(self.pid)[1])
+
+    @property
+    def pid(self):
+        """Of the master now; 0: there is none yet."""
+        with contextlib.suppress(OSError):
+            with open(self.work + "/pid", encoding="ascii") as f:
+                return int(f.read() or 0)
+        return 0
+
+    def status(self):
+        return None if is_alive(self.monitor) else 1
+
+    async def killed(self):
+        before = self.pid
+        os.kill(before, signal.SIGKILL)
+        await lib.until(lambda: self.pid not in (0, before),
+                        what="a new master")
+
+
+async def monitored(rig):
+    """A new master that its monitor starts has the credential, too."""
+    await rig.new_registry()
+    for variable in ("CODEX_EXEC_SERVER_REMOTE_BEARER_TOKEN",
+                     "CODEX_API_KEY"):
+        program = Background(rig, variable)
+        try:
+            await rig.linked(after=links(rig))
+            s = await rig.session()
+            before = registrations(rig)
+            for _ in range(2):
+                await program.killed()
+                await program.state("connected")
+                await rig.probe(s)
+            check(registrations(rig) == before, "registered anew")
+            # And registers with it, when that is wanted.
+            for pid in children(program.monitor):
+                if comm_of(pid) == "execsrv-uplink":
+                    os.kill(pid, signal.SIGKILL)
+            await rig.linked(after=links(rig))
+            await rig.probe()
+            with open("/proc/%d/environ" % program.pid, "rb") as f:
+                check(rig.token.encode() not in f.read(), "it is shown")
+            check(rig.token not in program.log(), "it is in the log")
+        finally:
+            for pid in program.pid, program.monitor:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+        await lib.until(lambda p=program: not is_alive(p.monitor),
+                        what="it ends")
+        shutil.rmtree(program.work)
+
+
+lib.main(streams, upgraded, again_and_again, detached, registers_later,
+         others_settings, stands_still, it_died, nobody_comes, cannot_start,
+         monitored, at_once=3)
