@@ -23,8 +23,8 @@
 #include "master/accept/listen.h"
 #include "master/adopt/monitor.h"
 #include "master/adopt/watcher.h"
-#include "master/cmdline.h"
 #include "master/logs/sdnotify.h"
+#include "master/remote/remote.h"
 #include "master/workers/child.h"
 #include "master/workers/records.h"
 
@@ -510,7 +510,7 @@ upgrade_hindrance(const struct upgrade *u)
 		return "process 1 of a container cannot be replaced";
 	if (m->payload.argv != NULL || m->start.is_stdio)
 		return "the server ends with its command or its standard input";
-	if (cmdline_reads_stdin(&m->conf))
+	if (remote_reads_stdin(m))
 		return "credentials come by standard input";
 	if (sdnotify_is_given(m->sdnotify))
 		return "the server belongs to another program (--notify-fd)";

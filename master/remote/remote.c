@@ -832,7 +832,7 @@ remote_kill_all(struct master *m)
 
 /* Return the uplink whose credentials come from standard input, or NULL. */
 static struct remote *
-remote_of_stdin(struct master *m)
+remote_of_stdin(const struct master *m)
 {
 	struct remote	*r;
 
@@ -840,6 +840,12 @@ remote_of_stdin(struct master *m)
 		if (r->conf->from_stdin != CONF_STDIN_NO)
 			break;
 	return r;
+}
+
+bool
+remote_reads_stdin(const struct master *m)
+{
+	return remote_of_stdin(m) != NULL;
 }
 
 static void

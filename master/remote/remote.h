@@ -114,6 +114,9 @@ bool	 remote_has(const struct master *m, pid_t pid);
  */
 int	 remote_watch_stdin(struct master *m, bool ends_us) MUST_CHECK;
 
+/* Whether an uplink has its credential from there. */
+bool	 remote_reads_stdin(const struct master *m);
+
 /*
  * Whether the server is unready for its uplinks (ReadyUplinks), with the reason
  * in why.
