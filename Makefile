@@ -439,6 +439,10 @@ bench: all bench-tools
 lint: all
 	$(Q)sh contrib/build/run-lint $(BUILD)
 
+# With each release, see there.
+released:
+	$(Q)sh contrib/build/released >proto/released
+
 # --- installing --------------------------------------------------------------
 
 INSTALL		= install
@@ -534,7 +538,7 @@ distclean: clean
 
 # -----------------------------------------------------------------------------
 
-.PHONY: all lib check check-long check-vm unit san cover fuzz fuzz-run bench \
+.PHONY: all lib released check check-long check-vm unit san cover fuzz fuzz-run bench \
     bench-tools lint install install-strip uninstall dist deb distcheck \
     clean distclean FORCE
 .SECONDARY:

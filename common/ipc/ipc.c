@@ -206,10 +206,15 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 	assert(sock != -1);
 	m->body = NULL;
 	m->fd = -1;
-	if ((r = ipc_receive(sock, small, &len, &m->fd, &was_lost)) != 1) {
+	do {
 		fd_close(&m->fd);
-		return r;
-	}
+		if ((r = ipc_receive(sock, small, &len, &m->fd, &was_lost)) !=
+		    1) {
+			fd_close(&m->fd);
+			return r;
+		}
+		/* A master of a later version, which has adopted us. */
+	} while (from == IPC_ROLE_MASTER && small[0] >= IPC_KINDS);
 	r = len <= SMALL ? ipc_unpack(small, len, from, to, was_lost, m) :
 	    unpack_long(small, len, from, to, was_lost, m);
 	explicit_bzero(small, len < SMALL ? len : SMALL);

@@ -39,7 +39,7 @@ expect 3 init nonsense
 expect 3 init status
 
 if [ "$(id -u)" -ne 0 ]; then
-	for verb in start stop restart reload force-reload; do
+	for verb in start stop restart reload force-reload upgrade; do
 		expect 4 init $verb
 	done
 	[ ! -e "$pidfile" ] || fail "an ordinary user has started it"
@@ -54,6 +54,7 @@ at_exit 'p=$(pid_of); kill "$p" 2>/dev/null && wait_for 60 is_gone "$p"'
 # Nothing to stop, nothing to reload.
 expect 0 init stop
 expect 7 init reload
+expect 7 init upgrade
 
 expect 0 init start
 first=$(pid_of)
@@ -81,6 +82,12 @@ wait_for 60 has_line "$log" "configuration was read again" ||
 expect 0 init force-reload
 same "the process" "$(pid_of)" "$first"
 is_running "$first" || fail "a reload has ended it"
+
+# The same process, as the program that is there now.
+expect 0 init upgrade
+same "the process after an upgrade" "$(pid_of)" "$first"
+wait_for 60 has_line "$log" "was replaced by" || fail "it was not upgraded"
+expect 0 "$CTL" run --url "unix:$DIR/s" -- true
 
 # A bad file is found before the daemon is told.
 cp "$conf" "$conf.good"

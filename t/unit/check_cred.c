@@ -243,6 +243,52 @@ START_TEST(test_copy)
 }
 END_TEST
 
+/* What is kept can be read again and again, by whoever has the socket. */
+START_TEST(test_keep)
+{
+	char	 token[] = BEARER "=a.token";
+	int	 fd, i;
+
+	ck_assert_int_eq(cred_keep(&c), -1);	/* nothing to keep */
+	ck_assert_int_eq(putenv(token), 0);
+	ck_assert_int_eq(cred_take_env(&c), 0);
+	ck_assert_int_ge(fd = cred_keep(&c), 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	cred_fini(&c);
+	for (i = 0; i < 2; i++) {
+		ck_assert_int_eq(cred_take_kept(&c, fd), 0);
+		ck_assert_str_eq(c.token, "a.token");
+		ck_assert_int_eq((int)c.source, (int)CRED_BEARER);
+		ck_assert_uint_eq(c.expires, 0);
+		cred_fini(&c);
+	}
+	close(fd);
+	ck_assert_int_eq(cred_take_kept(&c, fd), -1);
+	ck_assert(!cred_is_good(&c));
+}
+END_TEST
+
+/* Another program's, or a source that is not the environment. */
+START_TEST(test_keep_bad)
+{
+	static const char *const	 bad[] = {
+		"", "\1", "\2", "\3token", "token", "\1to ken"
+	};
+	int				 fds[2], i;
+
+	for (i = 0; i < N(bad); i++) {
+		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET |
+		    SOCK_CLOEXEC, 0, fds), 0);
+		ck_assert_int_eq(send(fds[0], bad[i], strlen(bad[i]), 0),
+		    (ssize_t)strlen(bad[i]));
+		close(fds[0]);
+		ck_assert_int_eq(cred_take_kept(&c, fds[1]), -1);
+		ck_assert_ptr_null(c.token);
+		close(fds[1]);
+	}
+}
+END_TEST
+
 /* --- a file ----------------------------------------------------------------*/
 
 static void
@@ -610,6 +656,8 @@ all_tests(void)
 	tcase_add_test(tc, test_env_long);
 	tcase_add_test(tc, test_proc_environ);
 	tcase_add_test(tc, test_copy);
+	tcase_add_test(tc, test_keep);
+	tcase_add_test(tc, test_keep_bad);
 	tcase_add_loop_test(tc, test_files, 0, N(files));
 	tcase_add_test(tc, test_file_lengths);
 	tcase_add_test(tc, test_file_again);
