@@ -102,11 +102,15 @@ PROXY_O		:= $(call objs,$(wildcard worker/proxy/helper/*.c))
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c \
 		   master/execsrvctl/cp/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
+HUB_O		:= $(call objs,$(wildcard master/hub/*.c))
+# What it shares with the server.
+HUB_SHARED	:= $(call objs,$(patsubst %,master/auth/%.c,\
+		   jwt penalty tokenline))
 REACH_O		:= $(call objs,$(wildcard common/client/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
 # archives below it; tests take the archives only, in this order.
-ARCHIVES	:= worker http proxy master reach uplink ctl client dial common
+ARCHIVES	:= worker http proxy master reach uplink hub ctl client dial common
 LIB_common	:= $(COMMON_O)
 LIB_dial	:= $(DIAL_O)
 LIB_client	:= $(CLIENT_O)
@@ -117,6 +121,7 @@ LIB_proxy	:= $(call not_main,$(PROXY_O))
 LIB_ctl		:= $(call not_main,$(CTL_O))
 LIB_uplink	:= $(call not_main,$(UPLINK_O))
 LIB_reach	:= $(call not_main,$(REACH_O))
+LIB_hub		:= $(call not_main,$(HUB_O))
 LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\
 		   $(wildcard t/unit/*.c)))
 lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
@@ -145,7 +150,7 @@ LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
 # NAME_L libraries that others do without, NAME_DIR where it is installed.
 # Everybody else who wants a list of them reads BUILD/programs.
 PROGRAMS	:= execsrvd execsrv-worker execsrv-http execsrv-proxy \
-		   execsrv-uplink execsrv-reach execsrvctl
+		   execsrv-uplink execsrv-reach execsrv-hub execsrvctl
 execsrvd_O	:= $(MASTER_O) $(LEAKS_O)
 execsrvd_A	:= common
 execsrvd_DIR	= $(sbindir)
@@ -169,6 +174,10 @@ execsrv-reach_O	:= $(REACH_O) $(LEAKS_O)
 execsrv-reach_A	:= dial common
 execsrv-reach_L	= $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 execsrv-reach_DIR = $(libexecdir)/execsrv
+execsrv-hub_O	:= $(HUB_O) $(HUB_SHARED) $(LEAKS_O)
+execsrv-hub_A	:= common
+execsrv-hub_L	= $(CRYPTO_LIBS)
+execsrv-hub_DIR	= $(sbindir)
 execsrvctl_O	:= $(CTL_O)
 execsrvctl_A	:= client common
 execsrvctl_DIR	= $(bindir)

@@ -84,24 +84,32 @@ int
 rundirs_listen(const char *dir, const char *name, mode_t mask, int backlog)
 {
 	struct sockaddr_un	 un;
-	mode_t			 old;
-	int			 fd, r;
 
 	if (rundirs_address(dir, name, &un) == -1) {
 		log_warnx("%s/%s: path too long for a socket", dir, name);
 		return -1;
 	}
-	if ((unlink(un.sun_path) == -1 && errno != ENOENT) ||
-	    (fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0)) == -1) {
-		log_warn("%s", un.sun_path);
+	return rundirs_listen_at(&un, SOCK_SEQPACKET, mask, backlog);
+}
+
+int
+rundirs_listen_at(const struct sockaddr_un *un, int type, mode_t mask,
+    int backlog)
+{
+	mode_t	 old;
+	int	 fd, r;
+
+	if ((unlink(un->sun_path) == -1 && errno != ENOENT) ||
+	    (fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) ==
+	    -1) {
+		log_warn("%s", un->sun_path);
 		return -1;
 	}
 	old = umask(mask);
-	r = bind(fd, (struct sockaddr *)&un, sizeof(un));
+	r = bind(fd, (const struct sockaddr *)un, sizeof(*un));
 	umask(old);
 	if (r == -1 || listen(fd, backlog) == -1) {
-		log_warn("%s", un.sun_path);
+		log_warn("%s", un->sun_path);
 		fd_close(&fd);
 	}
 	return fd;

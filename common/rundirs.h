@@ -31,3 +31,7 @@ int	 rundirs_address(const char *dir, const char *name,
  */
 int	 rundirs_listen(const char *dir, const char *name, mode_t mask,
 	    int backlog) MUST_CHECK;
+
+/* The same at any path, for a type of socket. */
+int	 rundirs_listen_at(const struct sockaddr_un *un, int type, mode_t mask,
+	    int backlog) MUST_CHECK;

@@ -63,8 +63,8 @@ static const struct conf_row uplink_rows[] = {
 
 /* --- rows of a struct --- */
 
-static int
-rows_init(const struct conf_row *r, size_t n, void *base)
+int
+conf_rows_init(const struct conf_row *r, size_t n, void *base)
 {
 	size_t	 i;
 
@@ -75,8 +75,7 @@ rows_init(const struct conf_row *r, size_t n, void *base)
 	return 0;
 }
 
-/* Whether values accumulate. */
-static bool
+bool
 conf_row_is_list(const struct conf_row *row)
 {
 	return row->set == set_LIST || row->set == set_NAMES;
@@ -94,8 +93,8 @@ conf_row_fini(const struct conf_row *row, void *member)
 	}
 }
 
-static void
-rows_fini(const struct conf_row *r, size_t n, void *base)
+void
+conf_rows_fini(const struct conf_row *r, size_t n, void *base)
 {
 	size_t	 i;
 
@@ -103,8 +102,8 @@ rows_fini(const struct conf_row *r, size_t n, void *base)
 		conf_row_fini(&r[i], (char *)base + r[i].offset);
 }
 
-static const struct conf_row *
-rows_find(const struct conf_row *r, size_t n, const char *keyword)
+const struct conf_row *
+conf_rows_find(const struct conf_row *r, size_t n, const char *keyword)
 {
 	size_t	 i;
 
@@ -114,8 +113,8 @@ rows_find(const struct conf_row *r, size_t n, const char *keyword)
 	return NULL;
 }
 
-static void
-rows_print(const struct conf_row *r, size_t n, const void *base, FILE *out)
+void
+conf_rows_print(const struct conf_row *r, size_t n, const void *base, FILE *out)
 {
 	size_t	 i;
 
@@ -134,7 +133,7 @@ conf_row_at(size_t n)
 static const struct conf_row *
 conf_row_find(const char *keyword, size_t *n_out)
 {
-	const struct conf_row	*r = rows_find(rows, CONF_ROWS, keyword);
+	const struct conf_row	*r = conf_rows_find(rows, CONF_ROWS, keyword);
 
 	if (r != NULL)
 		*n_out = (size_t)(r - rows);
@@ -167,7 +166,7 @@ int
 conf_init(struct conf *c)
 {
 	memset(c, 0, sizeof(*c));
-	if (rows_init(rows, CONF_ROWS, c) == 0)
+	if (conf_rows_init(rows, CONF_ROWS, c) == 0)
 		return 0;
 	conf_fini(c);
 	return -1;
@@ -178,7 +177,7 @@ uplink_fini(struct conf_uplink *u)
 {
 	size_t	 i;
 
-	rows_fini(uplink_rows, CONF_UPLINK_ROWS, u);
+	conf_rows_fini(uplink_rows, CONF_UPLINK_ROWS, u);
 	for (i = 0; i < CONF_UPLINK_ROWS; i++)
 		conf_list_fini(&u->where_of[i]);
 	free(u->label);
@@ -190,7 +189,7 @@ conf_fini(struct conf *c)
 {
 	size_t	 i;
 
-	rows_fini(rows, CONF_ROWS, c);
+	conf_rows_fini(rows, CONF_ROWS, c);
 	for (i = 0; i < CONF_ROWS; i++)
 		conf_list_fini(&c->where_of[i]);
 	for (i = 0; i < c->nuplink; i++)
@@ -287,7 +286,7 @@ begin_uplink(struct conf *c, const char *label, const char *where,
 	memset(u, 0, sizeof(*u));
 	if ((u->label = strdup(label)) == NULL ||
 	    (u->where = strdup(where)) == NULL ||
-	    rows_init(uplink_rows, CONF_UPLINK_ROWS, u) == -1) {
+	    conf_rows_init(uplink_rows, CONF_UPLINK_ROWS, u) == -1) {
 		uplink_fini(u);
 		goto fail;
 	}
@@ -340,8 +339,8 @@ misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
 
 	if (strcasecmp(keyword, "Include") == 0)
 		return conf_fail(e, "Include: in files only");
-	outer = rows_find(rows, CONF_ROWS, keyword);
-	inner = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword);
+	outer = conf_rows_find(rows, CONF_ROWS, keyword);
+	inner = conf_rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword);
 	if (outer != NULL && c->block == CONF_IN_MATCH)
 		return conf_fail(e, "\"%s\" cannot be in a Match block: it "
 		    "belongs before the first one", outer->keyword);
@@ -358,8 +357,8 @@ misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
 	return conf_fail(e, "unknown keyword \"%.60s\"", keyword);
 }
 
-static int
-bad_value(const struct conf_row *row, const char *value,
+int
+conf_bad_value(const struct conf_row *row, const char *value,
     struct conf_error *e)
 {
 	char	 expected[EXPECTED_MAX];
@@ -385,7 +384,7 @@ check_value(const struct conf_row *row, const char *value,
 	memset(&u, 0, sizeof(u));
 	r = row->set(row, &u, value);
 	conf_row_fini(row, &u);
-	return r == -1 ? bad_value(row, value, e) : 0;
+	return r == -1 ? conf_bad_value(row, value, e) : 0;
 }
 
 /* conf_print() must print it as one line. */
@@ -399,6 +398,18 @@ is_one_line(const char *text)
 	return true;
 }
 
+char *
+conf_beside(const char *file, const char *path)
+{
+	const char	*slash = strrchr(file, '/');
+	char		*out;
+
+	if (path[0] == '/' || path[0] == '\0' || slash == NULL)
+		return strdup(path);
+	return asprintf(&out, "%.*s/%s", (int)(slash - file), file, path) ==
+	    -1 ? NULL : out;
+}
+
 /*
  * A relative path is one beside the file that has it or, on the command line,
  * in the folder where the program was started: NULL with errno.
@@ -406,17 +417,13 @@ is_one_line(const char *text)
 static char *
 absolute(const struct conf *c, const char *path, bool is_in_file)
 {
-	const char	*slash;
-	char		*out;
-	int		 r;
+	char	*out;
 
-	slash = c->reading != NULL ? strrchr(c->reading, '/') : NULL;
-	if (path[0] == '/' || path[0] == '\0' ||
-	    (is_in_file ? slash == NULL : c->folder == NULL))
+	if (is_in_file)
+		return conf_beside(c->reading != NULL ? c->reading : "", path);
+	if (path[0] == '/' || path[0] == '\0' || c->folder == NULL)
 		return strdup(path);
-	r = is_in_file ? asprintf(&out, "%.*s/%s", (int)(slash - c->reading),
-	    c->reading, path) : asprintf(&out, "%s/%s", c->folder, path);
-	return r == -1 ? NULL : out;
+	return asprintf(&out, "%s/%s", c->folder, path) == -1 ? NULL : out;
 }
 
 /* Set a row and record where; for a list, where each value was. */
@@ -440,7 +447,7 @@ set_row(const struct conf *c, const struct conf_row *row, void *base,
 		r = row->set(row, (char *)base + row->offset, value);
 	}
 	if (r == -1)
-		return bad_value(row, value, e);
+		return conf_bad_value(row, value, e);
 	if (!conf_row_is_list(row))
 		conf_list_fini(places);
 	return conf_list_add(places, where) == 0 ? 0 : conf_fail(e, "%s: %s",
@@ -493,7 +500,8 @@ set_in_uplink(struct conf *c, const char *keyword, const char *value,
 	size_t			 n;
 
 	assert(c->block == CONF_IN_UPLINK && c->nuplink > 0);
-	if ((row = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword)) == NULL)
+	if ((row = conf_rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword)) ==
+	    NULL)
 		return misplaced(c, keyword, e);
 	n = (size_t)(row - uplink_rows);
 	if (where != NULL && u->given[n])
@@ -572,7 +580,7 @@ print_uplinks(const struct conf *c, FILE *out)
 
 	for (i = 0; i < c->nuplink; i++) {
 		conf_print_line("Uplink", c->uplink[i].label, out);
-		rows_print(uplink_rows, CONF_UPLINK_ROWS, &c->uplink[i],
+		conf_rows_print(uplink_rows, CONF_UPLINK_ROWS, &c->uplink[i],
 		    out);
 	}
 }
@@ -582,7 +590,7 @@ conf_print(const struct conf *c, FILE *out)
 {
 	size_t	 i;
 
-	rows_print(rows, CONF_ROWS, c, out);
+	conf_rows_print(rows, CONF_ROWS, c, out);
 	for (i = 0; i < c->nmatch; i++)
 		conf_match_print(&c->match[i], out);
 	print_uplinks(c, out);

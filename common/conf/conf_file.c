@@ -148,44 +148,35 @@ include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
 	return n > 0 ? 0 : conf_fail(why, "Include: what?");
 }
 
-/* Parse a line.  -1 with the reason in why or, if that is empty, all in e. */
+/*
+ * Take a line apart in place: 1; 0: it is empty; -1 with the reason in e.  The
+ * criteria of Match and the patterns of Include keep their quotes.
+ */
 static int
-parse_line(struct conf *c, char *line, const char *where,
-    conf_include_fn *include, void *arg, struct conf_error *why,
-    struct conf_error *e)
+conf_take_line(char *line, struct conf_line *l, struct conf_error *e)
 {
-	char	*keyword, *value;
-	bool	 is_bare;
-
 	if (strlen(line) > CONF_LINE_MAX)
-		return conf_fail(why, "line too long");
-	if (!conf_file_split(line, &keyword, &value))
+		return conf_fail(e, "line too long");
+	if (!conf_file_split(line, &l->keyword, &l->value))
 		return 0;
-	cut_comment(value);
-	if (strcasecmp(keyword, "Include") == 0)
-		return include_all(c, value, include, arg, why, e);
-	is_bare = *value == '\0';
-	if (strcasecmp(keyword, "Match") != 0 &&
-	    take_quotes(value, why) == -1)
-		return -1;
-	/* An empty value is written "", a missing one is a mistake. */
-	if (conf_add(c, keyword, value, where, why) == -1)
-		return -1;
-	return is_bare ? conf_fail(why, "%.60s: it needs a value", keyword) :
-	    0;
+	cut_comment(l->value);
+	l->is_bare = *l->value == '\0';
+	return strcasecmp(l->keyword, "Match") != 0 &&
+	    strcasecmp(l->keyword, "Include") != 0 &&
+	    take_quotes(l->value, e) == -1 ? -1 : 1;
 }
 
 int
-conf_parse(struct conf *c, const char *name, char *text, size_t len,
-    conf_include_fn *include, void *arg, struct conf_error *e)
+conf_lines(const char *name, char *text, size_t len, conf_line_fn *fn,
+    void *arg, struct conf_error *e)
 {
 	struct conf_error	 why, all = { .text = "" };
-	const char		*by = c->reading;
+	struct conf_line	 l = { .name = name };
 	char			 where[WHERE_MAX], *line, *next;
 	unsigned		 number = 0;
 	int			 r;
 
-	c->reading = name;
+	l.where = where;
 	for (line = text; line < text + len; line = next) {
 		number++;
 		if ((next = memchr(line, '\n', (size_t)(text + len - line))) ==
@@ -196,19 +187,54 @@ conf_parse(struct conf *c, const char *name, char *text, size_t len,
 		why.text[0] = '\0';
 		if (strlen(line) != (size_t)(next - 1 - line))
 			r = conf_fail(&why, "a NUL byte");
-		else
-			r = parse_line(c, line, where, include, arg, &why, e);
+		else if ((r = conf_take_line(line, &l, &why)) == 1)
+			r = fn(arg, &l, &why, e);
+		/* An empty value is written "", a missing one is a mistake. */
+		if (r == 0 && l.is_bare && l.keyword != NULL)
+			r = conf_fail(&why, "%.60s: it needs a value",
+			    l.keyword);
+		l.keyword = NULL;
 		if (r == -1 && why.text[0] != '\0')
 			conf_fail(e, "%s: %.500s", where, why.text);
 		if (r == -1)
 			conf_more(&all, e);
 	}
-	c->reading = by;
-	conf_end_block(c);
 	if (all.text[0] == '\0')
 		return 0;
 	*e = all;
 	return -1;
+}
+
+struct parsing {
+	struct conf	*conf;
+	conf_include_fn	*include;
+	void		*arg;
+};
+
+static int
+conf_on_line(void *arg, const struct conf_line *l, struct conf_error *why,
+    struct conf_error *e)
+{
+	struct parsing	*p = arg;
+
+	return strcasecmp(l->keyword, "Include") == 0 ?
+	    include_all(p->conf, l->value, p->include, p->arg, why, e) :
+	    conf_add(p->conf, l->keyword, l->value, l->where, why);
+}
+
+int
+conf_parse(struct conf *c, const char *name, char *text, size_t len,
+    conf_include_fn *include, void *arg, struct conf_error *e)
+{
+	struct parsing	 p = { c, include, arg };
+	const char	*by = c->reading;
+	int		 r;
+
+	c->reading = name;
+	r = conf_lines(name, text, len, conf_on_line, &p, e);
+	c->reading = by;
+	conf_end_block(c);
+	return r;
 }
 
 /* --- files --- */
@@ -276,6 +302,24 @@ conf_file_slurp(int fd, size_t *len_out)
 	return text;
 }
 
+static char *
+conf_file_read(struct reading *rd, size_t *len_out, struct conf_error *e)
+{
+	char	*text = NULL;
+	int	 fd;
+
+	/* O_NONBLOCK: opening a FIFO would block. */
+	if ((fd = open(rd->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1) {
+		conf_fail(e, "%.280s: %s", rd->path, strerror(errno));
+		return NULL;
+	}
+	if (conf_file_check_file(fd, rd, e) == 0 &&
+	    (text = conf_file_slurp(fd, len_out)) == NULL)
+		conf_fail(e, "%.280s: %s", rd->path, strerror(errno));
+	fd_close(&fd);
+	return text;
+}
+
 /* Make a pattern for glob(3), relative to the including file's folder. */
 static char *
 make_pattern(const char *path, const char *pattern)
@@ -338,29 +382,28 @@ load(struct conf *c, const char *path, const struct reading *by,
     struct conf_error *e)
 {
 	struct reading	 rd = { .by = by, .path = path };
-	char		*text = NULL;
+	char		*text;
 	size_t		 len;
-	int		 fd, r = -1;
+	int		 r;
 
 	rd.depth = by == NULL ? 1 : by->depth + 1;
 	if (rd.depth > DEPTH_MAX)
 		return conf_fail(e, "%.280s: more than %d files that include "
 		    "one another", path, DEPTH_MAX);
-	/* O_NONBLOCK: opening a FIFO would block. */
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
-		return conf_fail(e, "%.280s: %s", path, strerror(errno));
-	if (conf_file_check_file(fd, &rd, e) == -1)
-		goto out;
-	if ((text = conf_file_slurp(fd, &len)) == NULL) {
-		conf_fail(e, "%.280s: %s", path, strerror(errno));
-		goto out;
-	}
+	if ((text = conf_file_read(&rd, &len, e)) == NULL)
+		return -1;
 	r = conf_parse(c, path, text, len, on_include, &rd, e);
 	explicit_bzero(text, len);
- out:
 	free(text);
-	fd_close(&fd);
 	return r;
+}
+
+char *
+conf_text(const char *path, size_t *len_out, struct conf_error *e)
+{
+	struct reading	 rd = { .path = path };
+
+	return conf_file_read(&rd, len_out, e);
 }
 
 int

@@ -1,4 +1,7 @@
-/* Internal to common/conf/conf*.c. */
+/*
+ * Rows of a configuration: for conf*.c, and for programs with rows of their
+ * own.
+ */
 #pragma once
 
 #include "common/conf/conf.h"
@@ -37,6 +40,27 @@ conf_print_fn	 print_TEXT, print_PATH, print_LIST, print_NAMES, print_COUNT,
 /* Write what a value of a row may be, for people; "": any text. */
 void	 conf_expected(const struct conf_row *row, char *out, size_t size);
 
+/* n rows of the struct at base: their defaults (-1 with errno), their end. */
+int	 conf_rows_init(const struct conf_row *r, size_t n, void *base)
+	    MUST_CHECK;
+void	 conf_rows_fini(const struct conf_row *r, size_t n, void *base);
+void	 conf_rows_print(const struct conf_row *r, size_t n, const void *base,
+	    FILE *out);
+
+/* Find a row by its keyword in any case, or NULL. */
+const struct conf_row *conf_rows_find(const struct conf_row *r, size_t n,
+	    const char *keyword);
+
+/* Whether values accumulate. */
+bool	 conf_row_is_list(const struct conf_row *row);
+
+/* Write why a value was refused, by errno, to e.  Always -1. */
+int	 conf_bad_value(const struct conf_row *row, const char *value,
+	    struct conf_error *e);
+
+/* Make a path absolute, beside the file that has it.  malloc'd, or NULL. */
+char	*conf_beside(const char *file, const char *path) MUST_CHECK;
+
 /* Append a copy.  0, or -1 with errno ENOMEM. */
 int	 conf_list_add(struct conf_list *l, const char *text) MUST_CHECK;
 void	 conf_list_fini(struct conf_list *l);
@@ -56,6 +80,31 @@ int	 conf_add(struct conf *c, const char *keyword, const char *value,
  * or \.  1; 0: none; -1: unbalanced quotes, or text right after them.
  */
 int	 conf_word_next(char **at, char **word_out);
+
+/* --- files (conf_file.c) --- */
+
+/* A line "Keyword value", to be changed at will. */
+struct conf_line {
+	const char	*name;		/* of the file */
+	const char	*where;		/* "FILE:LINE" */
+	char		*keyword, *value;
+	bool		 is_bare;	/* there is no value */
+};
+
+/* 0; or -1 with a reason in why, or, if that is empty, whole ones in e. */
+typedef int	 conf_line_fn(void *arg, const struct conf_line *l,
+		    struct conf_error *why, struct conf_error *e);
+
+/*
+ * Call fn for the lines of a text (NUL-terminated, cut up in place).  0, or -1
+ * with "NAME:LINE: reason" of each mistake in e.
+ */
+int	 conf_lines(const char *name, char *text, size_t len, conf_line_fn *fn,
+	    void *arg, struct conf_error *e) MUST_CHECK;
+
+/* Read a file under the rules of conf_load(), malloc'd; NULL with e. */
+char	*conf_text(const char *path, size_t *len_out, struct conf_error *e)
+	    MUST_CHECK;
 
 /* --- Match blocks (conf_match.c) --- */
 

@@ -30,23 +30,6 @@ static const char *const nothing[] = { NULL };
 
 /* --- system calls: seccomp(2) --- */
 
-#define MAY(name)	IF_EQ(SYS_##name, 0, 1), ALLOW
-
-/* Memory, time, the descriptors that are there, and the end. */
-#define BASICS								\
-	MAY(read), MAY(write), MAY(readv), MAY(writev), MAY(close),	\
-	MAY(recvfrom), MAY(recvmsg), MAY(sendto), MAY(sendmsg),		\
-	MAY(ppoll), MAY(mmap), MAY(munmap), MAY(mremap), MAY(mprotect),	\
-	MAY(madvise), MAY(brk), MAY(mlock), MAY(munlock), MAY(futex),	\
-	MAY(clock_gettime), MAY(clock_nanosleep), MAY(gettimeofday),	\
-	MAY(getrandom), MAY(getpid), MAY(gettid), MAY(getuid),		\
-	MAY(geteuid), MAY(fcntl), MAY(dup), MAY(dup3), MAY(fstat),	\
-	MAY(newfstatat), MAY(lseek), MAY(ioctl), MAY(exit),		\
-	MAY(exit_group),						\
-	MAY(rt_sigreturn), MAY(rt_sigprocmask), MAY(rt_sigaction),	\
-	MAY(restart_syscall), MAY(tgkill), MAY(uname), MAY(sysinfo),	\
-	MAY(rseq), MAY(pipe2), MAY(sched_yield)
-
 /* Connections: of any kind but ones that are waited for. */
 #define NETWORK								\
 	MAY(socket), MAY(connect), MAY(setsockopt), MAY(getsockopt),	\
@@ -54,26 +37,20 @@ static const char *const nothing[] = { NULL };
 	MAY(sendmmsg), MAY(socketpair)
 
 #ifdef SYS_poll
-#define OLD_CALLS	MAY(poll), MAY(stat), MAY(time),
 #define OLD_FILES	MAY(open), MAY(access), MAY(readlink), MAY(getdents64),
 #else
-#define OLD_CALLS
 #define OLD_FILES	MAY(getdents64),
 #endif
 
-#define HEAD								\
-	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
-	LOAD(nr)
-
 static const struct sock_filter process_calls[] = {
-	HEAD, OLD_CALLS BASICS, NETWORK,
+	BPF_HEAD, BPF_BASICS, NETWORK,
 	/* As on a kernel that lacks it: libraries have another way. */
 	REFUSE(ENOSYS)
 };
 
 /* It opens files as well; which ones is Landlock's business. */
 static const struct sock_filter resolver_calls[] = {
-	HEAD, OLD_CALLS BASICS, NETWORK, OLD_FILES
+	BPF_HEAD, BPF_BASICS, NETWORK, OLD_FILES
 	MAY(openat), MAY(faccessat), MAY(readlinkat), MAY(pread64),
 	MAY(statx), MAY(statfs),
 	REFUSE(ENOSYS)

@@ -42,6 +42,35 @@
 /* Refuse a system call with EPERM.  Its number has been loaded. */
 #define NEVER(name)	IF_EQ(SYS_##name, 0, 1), REFUSE(EPERM)
 
+/* The machine and its own calls only; then the number is loaded. */
+#define BPF_HEAD							\
+	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
+	LOAD(nr)
+
+#define MAY(name)	IF_EQ(SYS_##name, 0, 1), ALLOW
+
+#ifdef SYS_poll
+#define BPF_OLD		MAY(poll), MAY(stat), MAY(time)
+#else
+#define BPF_OLD		MAY(ppoll)
+#endif
+
+/* Memory, time, the descriptors that are there, and the end. */
+#define BPF_BASICS							\
+	BPF_OLD,							\
+	MAY(read), MAY(write), MAY(readv), MAY(writev), MAY(close),	\
+	MAY(recvfrom), MAY(recvmsg), MAY(sendto), MAY(sendmsg),		\
+	MAY(ppoll), MAY(mmap), MAY(munmap), MAY(mremap), MAY(mprotect),	\
+	MAY(madvise), MAY(brk), MAY(mlock), MAY(munlock), MAY(futex),	\
+	MAY(clock_gettime), MAY(clock_nanosleep), MAY(gettimeofday),	\
+	MAY(getrandom), MAY(getpid), MAY(gettid), MAY(getuid),		\
+	MAY(geteuid), MAY(fcntl), MAY(dup), MAY(dup3), MAY(fstat),	\
+	MAY(newfstatat), MAY(lseek), MAY(ioctl), MAY(exit),		\
+	MAY(exit_group),						\
+	MAY(rt_sigreturn), MAY(rt_sigprocmask), MAY(rt_sigaction),	\
+	MAY(restart_syscall), MAY(tgkill), MAY(uname), MAY(sysinfo),	\
+	MAY(rseq), MAY(pipe2), MAY(sched_yield)
+
 /*
  * Install n instructions for the calling process, after PR_SET_NO_NEW_PRIVS.
  * 0, or -1 with errno.  A system call only.

@@ -23,6 +23,7 @@
 #define FIELDS(F) \
 	F(AUTH,		"Authorization",		ONCE,	NULL) \
 	F(CONNECTION,	"Connection",			LIST,	"upgrade") \
+	F(EXPECT,	"Expect",			0,	NULL) \
 	F(LENGTH,	"Content-Length",		ONCE,	NULL) \
 	F(HOST,		"Host",				ONCE,	NULL) \
 	F(ORIGIN,	"Origin",			0,	NULL) \
@@ -278,21 +279,24 @@ judge_body(struct head *hd)
 	    (length.at == NULL || is_digits(length, "0")) ? 0 : 400;
 }
 
-/* Check the upgrade of "/"; for other paths an upgrade is ignored. */
-static int
-judge_upgrade(struct head *hd)
+static bool
+httphead_is_upgrade(const struct span *value)
 {
-	const struct span	*value = hd->value;
-	uint8_t			 key[B64_DECODED_MAX(KEY_LEN)];
+	uint8_t	 key[B64_DECODED_MAX(KEY_LEN)];
 
-	if (hd->route->kind != HTTPHEAD_UPGRADE)
-		return 0;
 	return value[FIELD_CONNECTION].at != NULL &&
 	    span_is_nocase(value[FIELD_UPGRADE], "websocket") &&
 	    span_is(value[FIELD_VERSION], "13") &&
 	    value[FIELD_KEY].len == KEY_LEN &&
-	    b64_decode(key, value[FIELD_KEY].at, KEY_LEN) == KEY_BYTES ?
-	    0 : 400;
+	    b64_decode(key, value[FIELD_KEY].at, KEY_LEN) == KEY_BYTES;
+}
+
+/* Check the upgrade of "/"; for other paths an upgrade is ignored. */
+static int
+judge_upgrade(struct head *hd)
+{
+	return hd->route->kind != HTTPHEAD_UPGRADE ||
+	    httphead_is_upgrade(hd->value) ? 0 : 400;
 }
 
 /* By precedence: the first one to refuse decides. */
@@ -353,13 +357,57 @@ httphead_judge_metrics(const char *text, size_t len, char *const *hosts,
 	httphead_judge_all(&hd, len, h);
 }
 
+#define LENGTH_MAX	8	/* digits of a Content-Length */
+
+int
+httphead_request(const char *text, size_t len, struct httphead_request *r)
+{
+	struct head	 hd = { .rest = { text, len } };
+	struct span	*value = hd.value, size;
+	int		 status;
+	size_t		 i;
+
+	memset(r, 0, sizeof(*r));
+	if (len > HTTPHEAD_MAX)
+		return 431;
+	if ((status = judge_request(&hd)) != 0 ||
+	    (status = judge_lines(&hd)) != 0)
+		return status;
+	if (hd.target.at[0] != '/')
+		return 400;
+	if (value[FIELD_TRANSFER].at != NULL)
+		return 411;
+	size = value[FIELD_LENGTH];
+	if (size.at != NULL && (!is_digits(size, "0123456789") ||
+	    size.len > LENGTH_MAX))
+		return size.len > LENGTH_MAX ? 413 : 400;
+	for (i = 0; i < size.len; i++)
+		r->body = r->body * 10 + (size_t)(size.at[i] - '0');
+	r->method = hd.method;
+	r->target = hd.target;
+	r->auth = value[FIELD_AUTH];
+	r->key = value[FIELD_KEY];
+	r->is_upgrade = httphead_is_upgrade(value);
+	r->has_origin = value[FIELD_ORIGIN].at != NULL;
+	r->wants_continue = span_is_nocase(value[FIELD_EXPECT],
+	    "100-continue");
+	return 0;
+}
+
 bool
 httphead_bearer(const struct httphead *h, struct span *token_out)
 {
-	struct span	 token = { h->auth, h->auth_len }, scheme;
+	return httphead_token((struct span){ h->auth, h->auth_len },
+	    token_out);
+}
+
+bool
+httphead_token(struct span token, struct span *token_out)
+{
+	struct span	 scheme;
 
 	*token_out = (struct span){ NULL, 0 };
-	if (h->auth == NULL)
+	if (token.at == NULL)
 		return false;
 	if (!span_cut(&token, ' ', &scheme))
 		scheme = token;
@@ -462,10 +510,17 @@ httphead_page(const char *type, size_t len, char *out, size_t size)
 size_t
 httphead_switch(const struct httphead *h, char *out, size_t size)
 {
+	assert(h->kind == HTTPHEAD_UPGRADE);
+	return httphead_switch_key((struct span){ h->key, h->key_len }, out,
+	    size);
+}
+
+size_t
+httphead_switch_key(struct span key, char *out, size_t size)
+{
 	char	 accept[HTTPHEAD_ACCEPT_LEN];
 
-	assert(h->kind == HTTPHEAD_UPGRADE);
-	httphead_accept(h->key, h->key_len, accept);
+	httphead_accept(key.at, key.len, accept);
 	return written(snprintf(out, size,
 	    "HTTP/1.1 101 Switching Protocols\r\n"
 	    "Upgrade: websocket\r\nConnection: Upgrade\r\n"

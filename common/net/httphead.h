@@ -45,6 +45,30 @@ struct httphead {
 size_t	 httphead_end(const char *text, size_t len);
 
 /*
+ * A request to a server with paths of its own, of which nothing but the syntax
+ * is judged.  The spans lead into the text; one that is absent is NULL.
+ */
+struct httphead_request {
+	struct span	 method, target;
+	struct span	 auth;		/* Authorization */
+	struct span	 key;		/* Sec-WebSocket-Key of an upgrade */
+	size_t		 body;		/* bytes, of Content-Length */
+	bool		 is_upgrade;	/* a valid one, to websocket */
+	bool		 has_origin;
+	bool		 wants_continue;	/* Expect */
+};
+
+/*
+ * Parse a head of len bytes (of httphead_end()).  0, or the status to answer:
+ * 400, 431, 505 as below; 411 a transfer encoding; 413 a body above 99 MB.
+ */
+int	 httphead_request(const char *text, size_t len,
+	    struct httphead_request *r) MUST_CHECK;
+
+/* The token of an Authorization, as httphead_bearer(). */
+bool	 httphead_token(struct span auth, struct span *token_out);
+
+/*
  * Judge a head of len bytes (of httphead_end()).  Fills in h, whose pointers
  * lead into text.  A bad head is an HTTPHEAD_ERROR with status
  *   400 malformed: control characters, bare CR or LF, obs-fold, a blank
@@ -88,5 +112,6 @@ size_t	 httphead_answer(int status, const char *why, bool is_head, char *out,
 /* Write the head of a 200 with a body of len bytes.  As above. */
 size_t	 httphead_page(const char *type, size_t len, char *out, size_t size);
 
-/* Write the 101 for an HTTPHEAD_UPGRADE.  As above. */
+/* Write the 101 for an HTTPHEAD_UPGRADE, or a key.  As above. */
 size_t	 httphead_switch(const struct httphead *h, char *out, size_t size);
+size_t	 httphead_switch_key(struct span key, char *out, size_t size);

@@ -12,7 +12,6 @@
 
 /* --- the seccomp filter --- */
 
-#define MAY(name)	IF_EQ(SYS_##name, 0, 1), ALLOW
 
 #ifdef SYS_poll
 #define OLD_CALLS	MAY(poll), MAY(time),

@@ -33,7 +33,6 @@ static const char *const nothing[] = { NULL };
 
 /* --- system calls: seccomp(2) --- */
 
-#define MAY(name)	IF_EQ(SYS_##name, 0, 1), ALLOW
 
 #ifdef SYS_open
 #define OLD_CALLS							\

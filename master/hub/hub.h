@@ -1,0 +1,50 @@
+/* What the modules of a hub's worker share: data. */
+#pragma once
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "master/auth/penalty.h"
+#include "master/hub/door.h"
+#include "master/hub/engine.h"
+#include "master/hub/hubconn.h"
+#include "master/hub/hubdrain.h"
+#include "master/hub/replay.h"
+#include "master/hub/site.h"
+#include "master/hub/subject.h"
+#include "master/hub/switchboard.h"
+
+enum hub_stat {
+#define HUBSTAT(name, metric, meaning)	HUBSTAT_##name,
+#define HUBWHY(name, reason, meaning)	HUBWHY_##name,
+#include "proto/hubstat.def"
+#undef HUBSTAT
+#undef HUBWHY
+	HUB_STATS
+};
+
+#define HUB_NAME_MAX	64
+
+struct hub {
+	struct event_base	*base;
+	const struct site_cmdline *how;
+	struct site		*site;
+	struct hubconn_loop	 conns;
+	struct doors		 doors;
+	struct switchboard	 board;
+	struct subjects		 subjects;
+	struct replay		 used;		/* tickets of harnesses */
+	struct replay		 evicted;	/* registrations */
+	struct hubdrain		 drain;
+	struct penalties	*penalties;
+	struct engine		*engine;
+	int			 audit;		/* descriptor, or -1 */
+	uint64_t		 audit_lost;
+	char			 name[HUB_NAME_MAX];
+	uint64_t		 started;	/* Unix seconds */
+	uint64_t		 stat[HUB_STATS];
+};
+
+#define HUB_COUNT(h, name)	((h)->stat[HUBSTAT_##name]++)
+#define HUB_REFUSED(h, name)	((h)->stat[HUBWHY_##name]++)

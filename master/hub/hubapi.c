@@ -1,0 +1,447 @@
+#include "master/hub/hubapi.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/hub/hubmetrics.h"
+#include "master/hub/hubregistry.h"
+
+#define REGISTRY	"/cloud/environment/"
+#define LIST_PATH	"/fleet/v1/environments"
+#define LIST_MAX	5000	/* environments in an answer */
+
+/* --- the list --- */
+
+static int
+api_by_name(const void *a, const void *b)
+{
+	const struct executor	*const *x = a, *const *y = b;
+
+	return strcmp((*x)->environment, (*y)->environment);
+}
+
+/* Find a parameter of a query "a=b&c=d"; no escapes. */
+static struct span
+api_parameter(struct span query, const char *name)
+{
+	struct span	 part, key;
+
+	while (query.len > 0) {
+		if (!span_cut(&query, '&', &part)) {
+			part = query;
+			query.len = 0;
+		}
+		if (span_cut(&part, '=', &key) && span_is(key, name))
+			return part;
+	}
+	return (struct span){ NULL, 0 };
+}
+
+static bool
+call_may_list(const struct call *c, const struct executor *x,
+    const char *label, const char *after)
+{
+	return hubrules_may_connect(&c->hub->site->conf, &c->who.is,
+	    x->environment, x->labels) == RULES_YES &&
+	    (label[0] == '\0' || labels_have(x->labels, label)) &&
+	    strcmp(x->environment, after) > 0;
+}
+
+static void
+call_list(struct call *c, struct span query)
+{
+	const struct map	*all = &c->hub->board.executors;
+	struct executor		**found;
+	struct subject_limits	 max;
+	struct map_node		*node;
+	struct json_out		 o;
+	struct buf		 b;
+	char			 label[TICKET_LABELS_MAX + 1];
+	char			 after[ENVIRONMENT_MAX + 1];
+	struct span		 s;
+	size_t			 i, n = 0;
+
+	hubrules_limits(&c->hub->site->conf, &c->who.is, false, &max);
+	if (!max.may_list) {
+		call_refuse(c, HUBWHY_forbidden, 403, NULL, "not_allowed",
+		    "no rule allows lists to this token");
+		return;
+	}
+	s = api_parameter(query, "label");
+	snprintf(label, sizeof(label), "%.*s", (int)s.len, s.at != NULL ?
+	    s.at : "");
+	s = api_parameter(query, "after");
+	snprintf(after, sizeof(after), "%.*s", (int)s.len, s.at != NULL ?
+	    s.at : "");
+	if ((found = calloc(all->count + 1, sizeof(*found))) == NULL) {
+		call_no_memory(c);
+		return;
+	}
+	for (i = 0; i < all->nslots && all->slots != NULL; i++)
+		for (node = all->slots[i]; node != NULL; node = node->next)
+			if (call_may_list(c, node->owner, label, after))
+				found[n++] = node->owner;
+	qsort(found, n, sizeof(*found), api_by_name);
+	buf_init(&b, HUBCONN_QUEUE_MAX);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "environments");
+	json_out_open(&o, '[');
+	for (i = 0; i < n && i < LIST_MAX; i++) {
+		json_out_open(&o, '{');
+		call_pair(&o, "environment", found[i]->environment);
+		call_pair(&o, "labels", found[i]->labels);
+		json_out_key(&o, "since");
+		json_out_u64(&o, found[i]->since);
+		json_out_close(&o, '}');
+	}
+	json_out_close(&o, ']');
+	if (n > LIST_MAX)
+		call_pair(&o, "next", found[LIST_MAX - 1]->environment);
+	json_out_close(&o, '}');
+	free(found);
+	call_answer(c, &o, &b);
+}
+
+/* --- the rendezvous --- */
+
+static void
+call_attach_executor(struct call *c, const struct ticket *t)
+{
+	struct hub	*h = c->hub;
+	struct executor	*x;
+	struct subject	*s;
+	struct hubconn	*conn;
+	struct span	 rest;
+
+	if (h->drain.is_on) {
+		call_reject(c, HUBWHY_draining, 503, "pod_draining");
+		return;
+	}
+	if (replay_has(&h->evicted, registration_nonce(t->registration))) {
+		call_reject(c, HUBWHY_ticket, 403, "evicted");
+		return;
+	}
+	if (!hubrules_may_register(&h->site->conf, &c->who.is,
+	    c->environment)) {
+		call_reject(c, HUBWHY_forbidden, 403, "not_allowed");
+		return;
+	}
+	if ((x = switchboard_find(&h->board, c->environment)) != NULL) {
+		if (!call_same_key(&x->key, &t->key)) {
+			if (c->probe == UNKNOWN) {
+				call_probe(c, x);
+				return;
+			}
+			if (c->probe == ALIVE) {
+				call_reject(c, HUBWHY_conflict, 409,
+				    "registration_conflict");
+				return;
+			}
+		} else if (memcmp(t->registration, x->registration,
+		    REGISTRATION_LEN) < 0) {
+			call_reject(c, HUBWHY_conflict, 409, "superseded");
+			return;
+		}
+		HUB_COUNT(h, takeovers);
+	}
+	if ((s = subject_ref(&h->subjects, t->subject)) == NULL) {
+		call_reject(c, HUBWHY_limit, 503, "unavailable");
+		return;
+	}
+	if (x == NULL && t->limit > 0 && s->executors >= t->limit) {
+		subject_unref(&s);
+		call_reject(c, HUBWHY_limit, 409, "too_many_environments");
+		return;
+	}
+	conn = door_upgrade(c->door, &rest);
+	if (switchboard_attach(&h->board, c->environment, t, s,
+	    c->door->address, &conn, rest) == NULL) {
+		log_warn("executor of %s", c->environment);
+		hubconn_free(&conn);
+	} else {
+		HUB_COUNT(h, attaches);
+	}
+	subject_unref(&s);
+	door_free(&c->door);
+}
+
+static void
+call_attach_harness(struct call *c, const struct ticket *t)
+{
+	struct hub	*h = c->hub;
+	struct executor	*x;
+	struct subject	*s;
+	struct hubconn	*conn;
+	struct span	 rest;
+	uint64_t	 now = (uint64_t)time(NULL);
+
+	x = switchboard_find(&h->board, c->environment);
+	if (x == NULL || memcmp(x->registration, t->registration,
+	    REGISTRATION_LEN) != 0) {
+		call_reject(c, HUBWHY_offline, 409, "environment_offline");
+		return;
+	}
+	if (x->nharness >= LIMIT_STREAMS) {
+		call_reject(c, HUBWHY_limit, 429, "too_many_streams");
+		return;
+	}
+	if (!replay_take(&h->used, t->nonce, t->until +
+	    h->site->conf.bearer_skew / 1000, now)) {
+		call_reject(c, HUBWHY_ticket, 403, "already_used");
+		return;
+	}
+	if ((s = subject_ref(&h->subjects, t->subject)) == NULL) {
+		call_reject(c, HUBWHY_limit, 503, "unavailable");
+		return;
+	}
+	if (t->limit > 0 && s->harnesses >= t->limit) {
+		subject_unref(&s);
+		call_reject(c, HUBWHY_limit, 429, "too_many_streams");
+		return;
+	}
+	conn = door_upgrade(c->door, &rest);
+	if (switchboard_connect(x, t, s, c->door->address, &conn, rest) ==
+	    NULL) {
+		log_warn("harness of %s", c->environment);
+		hubconn_free(&conn);
+	} else {
+		HUB_COUNT(h, harnesses);
+	}
+	subject_unref(&s);
+	door_free(&c->door);
+}
+
+/* Which of the two it is, its ticket says. */
+static void
+call_attach(struct call *c, struct span query)
+{
+	const struct site	*s = c->hub->site;
+	struct span		 text = api_parameter(query, "ticket");
+	uint64_t		 now = (uint64_t)time(NULL);
+	uint64_t		 skew = s->conf.bearer_skew / 1000;
+	enum ticket_verdict	 v;
+	struct ticket		 t;
+	bool			 is_executor = true;
+	char			 lines[HUBCALL_LINES];
+
+	c->what = "attach";
+	if (!c->door->request.is_upgrade) {
+		call_malformed(c, "a websocket is expected here");
+		return;
+	}
+	if (call_has_penalty(c, lines)) {
+		call_reject(c, HUBWHY_penalty, 429, "rate_limited");
+		return;
+	}
+	if (text.at == NULL) {
+		call_reject(c, HUBWHY_ticket, 404, "unknown_route");
+		return;
+	}
+	v = ticket_read(s->keys, TICKET_EXECUTOR, c->environment, text, now,
+	    skew, &t);
+	if (v == TICKET_FORGED) {
+		is_executor = false;
+		v = ticket_read(s->keys, TICKET_HARNESS, c->environment, text,
+		    now, skew, &t);
+	}
+	if (v != TICKET_GOOD) {
+		if (v == TICKET_FORGED)
+			call_add_penalty(c, "forged ticket", true);
+		call_reject(c, v == TICKET_FORGED ? HUBWHY_ticket :
+		    HUBWHY_expired, v == TICKET_FORGED ? 403 : 401,
+		    ticket_why(v));
+		return;
+	}
+	if (!site_recall(s, t.subject, now, &c->who)) {
+		call_reject(c, HUBWHY_token, 403, "revoked");
+		return;
+	}
+	if (is_executor)
+		call_attach_executor(c, &t);
+	else
+		call_attach_harness(c, &t);
+}
+
+/* --- routes --- */
+
+static const struct {
+	const char	*name;
+	void		(*fn)(struct call *);
+} registry_calls[] = {
+	{ "register", call_register },
+	{ "connect", call_connect },
+	{ "validate", call_validate },
+};
+
+static int
+api_hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ?
+	    c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Decode a segment of a path into an environment's id. */
+static bool
+call_take_environment(struct call *c, struct span segment)
+{
+	size_t	 i, n = 0;
+	int	 high, low;
+
+	for (i = 0; i < segment.len && n < ENVIRONMENT_MAX; i++, n++) {
+		c->environment[n] = segment.at[i];
+		if (segment.at[i] != '%')
+			continue;
+		if (segment.len - i < 3 ||
+		    (high = api_hex(segment.at[i + 1])) == -1 ||
+		    (low = api_hex(segment.at[i + 2])) == -1)
+			break;
+		c->environment[n] = (char)(high << 4 | low);
+		i += 2;
+	}
+	c->environment[n] = '\0';
+	if (i == segment.len && environment_is_valid((struct span){
+	    c->environment, n }))
+		return true;
+	/* It goes into logs. */
+	strcpy(c->environment, "?");
+	return false;
+}
+
+static struct span
+span_from(struct span s, size_t n)
+{
+	return (struct span){ s.at + n, s.len - n };
+}
+
+static void
+call_route_registry(struct call *c, struct span path)
+{
+	struct span	 segment;
+	size_t		 i;
+
+	if (!span_cut(&path, '/', &segment)) {
+		call_malformed(c, "there is nothing here");
+		return;
+	}
+	for (i = 0; i < sizeof(registry_calls) / sizeof(registry_calls[0]);
+	    i++)
+		if (span_is(path, registry_calls[i].name))
+			break;
+	if (i == sizeof(registry_calls) / sizeof(registry_calls[0])) {
+		door_error(&c->door, 404, NULL, "not_found",
+		    "there is nothing here");
+		return;
+	}
+	c->what = registry_calls[i].name;
+	if (!span_is(c->door->request.method, "POST")) {
+		door_error(&c->door, 405, "Allow: POST\r\n",
+		    "method_not_allowed", "POST is expected");
+		return;
+	}
+	if (!call_take_environment(c, segment)) {
+		call_malformed(c, "an environment's id is 1 to 128 letters, "
+		    "digits or -_.~:@+");
+		return;
+	}
+	if (!call_identify(c))
+		return;
+	if (!call_parse(c)) {
+		call_malformed(c, "the body is no JSON object");
+		return;
+	}
+	registry_calls[i].fn(c);
+}
+
+static void
+call_route_get(struct call *c, struct span path, struct span query)
+{
+	struct hub	*h = c->hub;
+	struct buf	 b;
+
+	if (span_begins(path, HUBCALL_ATTACH)) {
+		if (call_take_environment(c, span_from(path,
+		    strlen(HUBCALL_ATTACH))))
+			call_attach(c, query);
+		else
+			call_reject(c, HUBWHY_ticket, 404, "unknown_route");
+	} else if (span_is(path, "/livez")) {
+		door_answer(&c->door, 200, NULL, "text/plain", "ok\n", 3);
+	} else if (span_is(path, "/readyz")) {
+		if (h->drain.is_on || !h->engine->ops->is_up(h->engine))
+			door_answer(&c->door, 503, HUBCALL_RETRY(1),
+			    "text/plain",
+			    h->drain.is_on ? "draining\n" : "no engine\n",
+			    h->drain.is_on ? 9 : 10);
+		else
+			door_answer(&c->door, 200, NULL, "text/plain", "ok\n",
+			    3);
+	} else if (span_is(path, "/metrics") && c->door->is_metrics) {
+		buf_init(&b, HUBCALL_ROOM);
+		if (hubmetrics_put(h, &b) == -1)
+			door_error(&c->door, 503, NULL, "unavailable",
+			    "out of memory");
+		else
+			door_answer(&c->door, 200, NULL, HUBMETRICS_TYPE,
+			    buf_data(&b), b.len);
+		buf_fini(&b);
+	} else if (span_is(path, LIST_PATH)) {
+		c->what = "list";
+		if (call_identify(c))
+			call_list(c, query);
+	} else {
+		door_error(&c->door, 404, NULL, "not_found",
+		    "there is nothing here");
+	}
+}
+
+/* Cut off the path that one of our URLs begins with. */
+static struct span
+api_below(const char *url, struct span path)
+{
+	const char	*base = strchr(strstr(url, "://") + 3, '/');
+
+	if (base != NULL && span_begins(path, base) &&
+	    path.len > strlen(base) && path.at[strlen(base)] == '/')
+		return span_from(path, strlen(base));
+	return path;
+}
+
+static void
+hubapi_again(struct hub *h, struct door *d, enum probe probe)
+{
+	struct call	 c = { .hub = h, .door = d, .what = "request",
+			    .probe = probe, .again = hubapi_again };
+	struct span	 query = d->request.target, path;
+
+	if (!span_cut(&query, '?', &path)) {
+		path = query;
+		query = (struct span){ NULL, 0 };
+	}
+	path = api_below(h->site->conf.fleet_url, path);
+	if (h->site->conf.hub_url[0] != '\0')
+		path = api_below(h->site->conf.hub_url, path);
+	json_init(&c.json);
+	if (d->request.has_origin)
+		door_error(&c.door, 403, NULL, "not_allowed",
+		    "browsers are not served");
+	else if (span_begins(path, REGISTRY))
+		call_route_registry(&c, span_from(path, strlen(REGISTRY)));
+	else if (span_is(d->request.method, "GET") ||
+	    span_is(d->request.method, "HEAD"))
+		call_route_get(&c, path, query);
+	else
+		door_error(&c.door, 404, NULL, "not_found",
+		    "there is nothing here");
+	json_fini(&c.json);
+	free(c.body);
+}
+
+void
+hubapi_request(struct hub *h, struct door *d)
+{
+	hubapi_again(h, d, UNKNOWN);
+}

@@ -1,0 +1,70 @@
+#include "master/hub/hubaudit.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/json/json_out.h"
+
+#define LINE_MAX_	4096	/* bytes of an event */
+
+static void
+hubaudit_time(struct json_out *o)
+{
+	struct timespec	 now;
+	struct tm	 tm;
+	char		 text[40];
+	size_t		 n = 0;
+
+	json_out_key(o, "time");
+	if (clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+	    gmtime_r(&now.tv_sec, &tm) != NULL)
+		n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	n += (size_t)snprintf(text + n, sizeof(text) - n, ".%03ldZ",
+	    now.tv_nsec / 1000000);
+	json_out_text(o, text, n);
+}
+
+void
+hubaudit(struct hub *h, const char *event, const struct hubaudit_item *items)
+{
+	struct json_out	 o;
+	struct buf	 b;
+
+	if (h->audit == -1)
+		return;
+	buf_init(&b, LINE_MAX_);
+	json_out_init(&o, &b);
+	json_out_shown(&o);
+	json_out_open(&o, '{');
+	hubaudit_time(&o);
+	json_out_key(&o, "hub");
+	json_out_str(&o, h->name);
+	json_out_key(&o, "event");
+	json_out_str(&o, event);
+	for (; items->key != NULL; items++) {
+		json_out_key(&o, items->key);
+		if (items->text != NULL)
+			json_out_str(&o, items->text);
+		else
+			json_out_u64(&o, items->n);
+	}
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == -1 || buf_put(&b, "\n", 1) == -1 ||
+	    write(h->audit, buf_data(&b), b.len) != (ssize_t)b.len)
+		h->audit_lost++;
+	buf_fini(&b);
+}
+
+void
+hubaudit_refused(struct hub *h, const char *what, const char *who,
+    const char *environment, const char *address, const char *why)
+{
+	hubaudit(h, "refused", (const struct hubaudit_item[]){
+	    { "request", what, 0 },
+	    { "subject", who != NULL ? who : "", 0 },
+	    { "environment", environment, 0 },
+	    { "address", address, 0 },
+	    { "reason", why, 0 },
+	    { NULL, NULL, 0 } });
+}

@@ -1,0 +1,69 @@
+/* The configuration of execsrv-hub: the rows of proto/hub.def, and rules. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/conf/conf.h"
+
+enum {
+#define HUB(keyword, type, member, value, when, help)	HUBCONF_##member,
+#define HUB_RULE(keyword, type, member, value, who, help)
+#include "proto/hub.def"
+#undef HUB
+#undef HUB_RULE
+	HUBCONF_ROWS
+};
+enum {
+#define HUB(keyword, type, member, value, when, help)
+#define HUB_RULE(keyword, type, member, value, who, help) HUBRULE_##member,
+#include "proto/hub.def"
+#undef HUB
+#undef HUB_RULE
+	HUBRULE_ROWS
+};
+
+/* A block "Match Executor PATTERNS" or "Match Harness PATTERNS". */
+struct hubrule {
+	bool	 is_executor;
+	char	*who;		/* patterns of subjects and group:NAME */
+	bool	 given[HUBRULE_ROWS];
+#define HUB(keyword, type, member, value, when, help)
+#define HUB_RULE(keyword, type, member, value, who, help) CONF_##type member;
+#include "proto/hub.def"
+#undef HUB
+#undef HUB_RULE
+};
+
+struct hubconf {
+#define HUB(keyword, type, member, value, when, help)	CONF_##type member;
+#define HUB_RULE(keyword, type, member, value, who, help)
+#include "proto/hub.def"
+#undef HUB
+#undef HUB_RULE
+	bool		 given[HUBCONF_ROWS];
+	struct hubrule	*rule;
+	size_t		 nrule;
+};
+
+/* Set all rows to their defaults.  0, or -1 with errno ENOMEM. */
+int	 hubconf_init(struct hubconf *c) MUST_CHECK;
+void	 hubconf_fini(struct hubconf *c);
+
+/*
+ * Set a keyword, as the command line does; texts do not override it.  0, or -1
+ * with the reason in e.
+ */
+int	 hubconf_set(struct hubconf *c, const char *keyword, const char *value,
+	    struct conf_error *e) MUST_CHECK;
+
+/*
+ * Read a text (NUL-terminated, cut up in place) of the file name.  0, or -1
+ * with "FILE:LINE: reason" of each mistake.
+ */
+int	 hubconf_parse(struct hubconf *c, const char *name, char *text,
+	    size_t len, struct conf_error *e) MUST_CHECK;
+
+/* Print all settings as a configuration file. */
+void	 hubconf_print(const struct hubconf *c, FILE *out);

@@ -1,0 +1,70 @@
+/*
+ * A connection that was accepted: plain or TLS, read by its owner, with a queue
+ * of what it does not take yet.
+ */
+#pragma once
+
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/ev.h"
+
+#define HUBCONN_QUEUE_MAX	(4 * 1024 * 1024)	/* bytes */
+
+struct hubconn;
+
+/* The owner.  Any of these may call hubconn_free(). */
+struct hubconn_events {
+	void	(*on_readable)(void *arg);	/* call hubconn_read() */
+	void	(*on_drained)(void *arg);	/* what was queued is sent */
+	void	(*on_broken)(void *arg);	/* by a write */
+};
+
+struct hubconn_loop {
+	struct event_base		*base;
+	TAILQ_HEAD(, hubconn)		 gone;	/* to be freed */
+	struct timer			 reap;
+	size_t				 n;	/* connections */
+	uint64_t			 handshakes;	/* of TLS, finished */
+};
+
+void	 hubconn_loop_init(struct hubconn_loop *l, struct event_base *base);
+void	 hubconn_loop_fini(struct hubconn_loop *l);
+
+/*
+ * Take a socket, non-blocking; tls NULL: plain.  NULL with errno, the socket
+ * stays the caller's.
+ */
+struct hubconn *hubconn_new(struct hubconn_loop *l, int fd, SSL_CTX *tls);
+void	 hubconn_free(struct hubconn **cp);
+
+/* Change the owner. */
+void	 hubconn_own(struct hubconn *c, const struct hubconn_events *e,
+	    void *arg);
+
+/* Read.  Return how many bytes, 0: none now, -1: the end, or an error. */
+ssize_t	 hubconn_read(struct hubconn *c, void *out, size_t size) MUST_CHECK;
+
+/*
+ * Send, or queue what does not go at once.  0, or -1: the connection is broken,
+ * or the queue is full; on_broken is called, later.
+ */
+int	 hubconn_write(struct hubconn *c, const struct iovec *iov, int n);
+size_t	 hubconn_queued(const struct hubconn *c);
+
+/* Stop or go on reading; calls count. */
+void	 hubconn_pause(struct hubconn *c);
+void	 hubconn_resume(struct hubconn *c);
+
+/* Free it when all is sent, or after some seconds. */
+void	 hubconn_finish(struct hubconn **cp);
+
+/* Call on_readable in this turn of the loop, as if there were something. */
+void	 hubconn_look(struct hubconn *c);
+
+int	 hubconn_fd(const struct hubconn *c);

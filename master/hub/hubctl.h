@@ -1,0 +1,54 @@
+/*
+ * The control socket of a hub, RuntimeDirectory/control.sock, a stream: whoever
+ * may open it is root or the hub's user.
+ *
+ * A request is a line, a JSON object: {"cmd":"list","label":"pool=build"}.  Its
+ * answer is any number of rows, {"row":{...}} each a line, and as the last line
+ * {"ok":true,...} or {"ok":false,"error":"..."}.  Requests of a connection are
+ * answered one after the other.
+ *
+ *	status			{"ok":true,"name","version","pid","started",
+ *				"fleet_url","hub_url","draining","executors",
+ *				"harnesses","streams","connections","tokens",
+ *				"tokens_file","engine_up"}
+ *	list [label] [after]	rows of environments in their order, 1000 at
+ *				most; "next" in the end: ask again, after it
+ *	show environment	one row of an environment, and rows of its
+ *				harnesses: {"row":{"harness":...}}
+ *	hubs			rows {"name","hub_url","executors","draining",
+ *				"self"}
+ *	ping environment	{"ok":true,"ms":N}; an error after 2 s
+ *	drain [environment]	the hub refuses executors from now on, and
+ *				closes its own, 1 % of them per second, those
+ *				without streams first; or closes this one
+ *	undrain
+ *	evict environment	closes it, and its registration is not taken
+ *				again: it has to show its token
+ *	reload			reads the configuration, the tokens and the
+ *				certificate again: all of it or nothing
+ *
+ * A row of an environment: {"environment","labels","subject","address",
+ * "registration","since","harnesses","streams","bytes_in","bytes_out"}, times
+ * in Unix seconds, bytes from and to the executor.
+ */
+#pragma once
+
+#include "master/hub/hub.h"
+
+#define HUBCTL_SOCKET	"control.sock"
+
+struct hubctl;
+
+/* What only the process can do. */
+struct hubctl_events {
+	/* Read the configuration again: hubctl_reloaded() tells the result. */
+	void	(*reload)(void *arg);
+};
+
+/* Listen on a socket that is bound; NULL with errno. */
+struct hubctl	*hubctl_new(struct hub *h, int fd,
+		    const struct hubctl_events *e, void *arg);
+void		 hubctl_free(struct hubctl **cp);
+
+/* Tell those who wait for it; why NULL: it is done. */
+void		 hubctl_reloaded(struct hubctl *c, const char *why);

@@ -1,0 +1,22 @@
+/* The listening sockets of a hub, which its master binds. */
+#pragma once
+
+#include "common/conf/conf.h"
+#include "master/hub/hubworker.h"
+
+/*
+ * Open those of Listen and MetricsListen.  0 and an array for free(), or -1
+ * with e.
+ */
+int	 hublisten_open(const struct hubconf *c, struct hublistener **out,
+	    size_t *n_out, struct conf_error *e) MUST_CHECK;
+
+/* Check the addresses only. */
+int	 hublisten_check(const struct hubconf *c, struct conf_error *e)
+	    MUST_CHECK;
+
+/*
+ * Make the run directory, lock it and listen on the control socket there.  A
+ * descriptor, or -1 after a line in the log.
+ */
+int	 hublisten_control(const struct hubconf *c, int *lock_out) MUST_CHECK;

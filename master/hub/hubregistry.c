@@ -1,0 +1,303 @@
+#include "master/hub/hubregistry.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/limit.h"
+#include "master/hub/hubaudit.h"
+
+#define HARNESS_LIFE	60	/* seconds to connect after a connect */
+#define AUTH_LIFE	120	/* seconds to be validated after it */
+#define URL_MAX		(TICKET_MAX + 512)
+
+/* The websocket URL of a place: wss for https. */
+static void
+api_url(const char *place, const char *environment, const char *ticket,
+    char out[URL_MAX])
+{
+	assert(strncmp(place, "http", 4) == 0);
+	snprintf(out, URL_MAX, "ws%s" HUBCALL_ATTACH "%s?ticket=%s", place + 4,
+	    environment, ticket);
+}
+
+static const char *
+hub_url(const struct hub *h)
+{
+	return h->site->conf.hub_url[0] != '\0' ? h->site->conf.hub_url :
+	    h->site->conf.fleet_url;
+}
+
+static uint32_t
+api_limit32(uint64_t n)
+{
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+static void
+api_ticket_for(struct ticket *t, const struct identity *who, uint64_t life)
+{
+	memset(t, 0, sizeof(*t));
+	t->made = (uint64_t)time(NULL);
+	t->until = t->made + life;
+	snprintf(t->subject, sizeof(t->subject), "%s", who->name);
+}
+
+/* --- register --- */
+
+static bool
+call_has_room(struct call *c, const struct executor *there,
+    struct subject_limits *max)
+{
+	struct subject	*s;
+	bool		 has;
+
+	hubrules_limits(&c->hub->site->conf, &c->who.is, true, max);
+	if (max->environments == 0 || (there != NULL &&
+	    strcmp(there->subject->name, c->who.name) == 0))
+		return true;
+	if ((s = subject_ref(&c->hub->subjects, c->who.name)) == NULL)
+		return false;
+	has = s->executors < max->environments;
+	subject_unref(&s);
+	return has;
+}
+
+static void
+call_grant_executor(struct call *c, const struct hubkey *key,
+    const struct subject_limits *max)
+{
+	const struct hubconf	*conf = &c->hub->site->conf;
+	struct json_out		 o;
+	struct buf		 b;
+	struct ticket		 t;
+	char			 text[TICKET_MAX + 1], url[URL_MAX];
+	char			 id[REGISTRATION_TEXT + 1];
+
+	api_ticket_for(&t, &c->who, conf->ticket_lifetime / 1000);
+	registration_make(t.registration, t.made * 1000);
+	t.limit = api_limit32(max->environments);
+	t.key = *key;
+	snprintf(t.labels, sizeof(t.labels), "%s", hubrules_labels(conf,
+	    &c->who.is));
+	ticket_write(c->hub->site->keys, TICKET_EXECUTOR, c->environment, &t,
+	    text);
+	api_url(conf->fleet_url, c->environment, text, url);
+	registration_text(t.registration, id);
+	HUB_COUNT(c->hub, registers);
+	hubaudit(c->hub, "register", (const struct hubaudit_item[]){
+	    { "subject", c->who.name, 0 },
+	    { "environment", c->environment, 0 },
+	    { "address", c->door->address, 0 },
+	    { "registration", id, 0 },
+	    { NULL, NULL, 0 } });
+	buf_init(&b, HUBCALL_ROOM);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	call_pair(&o, "environment_id", c->environment);
+	call_pair(&o, "url", url);
+	call_pair(&o, "security_profile", HUBCALL_PROFILE);
+	call_pair(&o, "executor_registration_id", id);
+	json_out_close(&o, '}');
+	call_answer(c, &o, &b);
+}
+
+void
+call_register(struct call *c)
+{
+	struct hub		*h = c->hub;
+	struct subject_limits	 max;
+	struct executor		*x;
+	struct hubkey		 key;
+
+	if (!hubrules_may_register(&h->site->conf, &c->who.is,
+	    c->environment)) {
+		call_refuse(c, HUBWHY_forbidden, 403, NULL, "not_allowed",
+		    "no rule allows this environment to this token");
+		return;
+	}
+	if (!call_text_is(c, "security_profile", HUBCALL_PROFILE) ||
+	    !call_take_key(c, "executor_public_key", &key)) {
+		call_malformed(c, "expected a security_profile " HUBCALL_PROFILE
+		    " and an executor_public_key");
+		return;
+	}
+	x = switchboard_find(&h->board, c->environment);
+	if (x != NULL && !call_same_key(&x->key, &key)) {
+		if (c->probe == UNKNOWN) {
+			call_probe(c, x);
+			return;
+		}
+		if (c->probe == ALIVE) {
+			call_refuse(c, HUBWHY_conflict, 503, HUBCALL_RETRY(5),
+			    "registration_conflict",
+			    "another executor has the environment");
+			return;
+		}
+	}
+	if (!call_has_room(c, x, &max)) {
+		call_refuse(c, HUBWHY_limit, 429, HUBCALL_RETRY(60),
+		    "too_many_environments",
+		    "MaxEnvironments of this token is reached");
+		return;
+	}
+	call_grant_executor(c, &key, &max);
+}
+
+/* --- connect --- */
+
+static void
+call_grant_harness(struct call *c, const struct engine_place *p,
+    const struct hubkey *harness)
+{
+	const struct hubconf	*conf = &c->hub->site->conf;
+	struct subject_limits	 max;
+	struct json_out		 o;
+	struct buf		 b;
+	struct ticket		 t;
+	char			 text[TICKET_MAX + 1], url[URL_MAX];
+	char			 id[REGISTRATION_TEXT + 1];
+
+	hubrules_limits(conf, &c->who.is, false, &max);
+	api_ticket_for(&t, &c->who, HARNESS_LIFE);
+	memcpy(t.registration, p->registration, sizeof(t.registration));
+	t.limit = api_limit32(max.streams);
+	t.rate = api_limit32((max.rate + 1023) / 1024);
+	hubkey_hash(harness, t.harness);
+	randombytes_buf(t.nonce, sizeof(t.nonce));
+	ticket_write(c->hub->site->keys, TICKET_HARNESS, c->environment, &t,
+	    text);
+	api_url(p->hub_url, c->environment, text, url);
+	t.until = t.made + AUTH_LIFE;
+	ticket_write(c->hub->site->keys, TICKET_AUTHORIZATION, c->environment,
+	    &t, text);
+	registration_text(t.registration, id);
+	HUB_COUNT(c->hub, connects);
+	hubaudit(c->hub, "connect", (const struct hubaudit_item[]){
+	    { "subject", c->who.name, 0 },
+	    { "environment", c->environment, 0 },
+	    { "address", c->door->address, 0 },
+	    { "registration", id, 0 },
+	    { NULL, NULL, 0 } });
+	buf_init(&b, HUBCALL_ROOM);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	call_pair(&o, "environment_id", c->environment);
+	call_pair(&o, "url", url);
+	call_pair(&o, "security_profile", HUBCALL_PROFILE);
+	call_pair(&o, "executor_registration_id", id);
+	call_put_key(&o, "executor_public_key", &p->key);
+	call_pair(&o, "harness_key_authorization", text);
+	json_out_close(&o, '}');
+	call_answer(c, &o, &b);
+}
+
+/*
+ * With the place of its executor, or NULL.  Whether an environment is not there
+ * or not the caller's looks the same: 404, or, where a rule by labels may apply
+ * as soon as it is there, offline.
+ */
+static void
+call_connect_at(struct call *c, const struct engine_place *p)
+{
+	const struct hubconf	*conf = &c->hub->site->conf;
+	struct hubkey		 harness;
+	enum hubrules_answer	 may;
+
+	if (!call_take_key(c, "harness_public_key", &harness)) {
+		call_malformed(c, "expected a harness_public_key");
+		return;
+	}
+	may = hubrules_may_connect(conf, &c->who.is, c->environment, NULL);
+	if (may == RULES_NO) {
+		call_not_found(c);
+		return;
+	}
+	if (p == NULL || hubrules_may_connect(conf, &c->who.is, c->environment,
+	    p->labels) != RULES_YES) {
+		if (p != NULL && may == RULES_YES)
+			call_not_found(c);
+		else
+			call_offline(c);
+		return;
+	}
+	call_grant_harness(c, p, &harness);
+}
+
+static void
+api_place(const struct hub *h, const struct executor *x,
+    struct engine_place *out)
+{
+	*out = (struct engine_place){ .hub_url = hub_url(h),
+	    .labels = x->labels, .subject = x->subject->name, .key = x->key };
+	memcpy(out->registration, x->registration, sizeof(out->registration));
+}
+
+void
+call_connect(struct call *c)
+{
+	struct executor		*x;
+	struct engine_place	 p;
+
+	if ((x = switchboard_find(&c->hub->board, c->environment)) == NULL) {
+		call_connect_at(c, NULL);
+		return;
+	}
+	api_place(c->hub, x, &p);
+	call_connect_at(c, &p);
+}
+
+/* --- validate --- */
+
+static bool
+call_is_authorized(const struct call *c, const struct hubkey *harness)
+{
+	const struct site	*s = c->hub->site;
+	const struct json	*j = &c->json;
+	uint32_t		 i = json_find(j, 0,
+				    "harness_key_authorization");
+	struct identity		 who;
+	struct ticket		 t;
+	uint8_t			 hash[HUBKEY_HASH_LEN];
+	char			 id[REGISTRATION_TEXT + 1];
+	uint64_t		 now = (uint64_t)time(NULL);
+
+	if (i == 0 || json_tok(j, i)->type != JSON_STRING ||
+	    ticket_read(s->keys, TICKET_AUTHORIZATION, c->environment,
+	    (struct span){ json_text(j, i), json_tok(j, i)->len }, now,
+	    s->conf.bearer_skew / 1000, &t) != TICKET_GOOD)
+		return false;
+	hubkey_hash(harness, hash);
+	registration_text(t.registration, id);
+	return memcmp(hash, t.harness, sizeof(hash)) == 0 &&
+	    call_text_is(c, "executor_registration_id", id) &&
+	    site_recall(s, t.subject, now, &who);
+}
+
+void
+call_validate(struct call *c)
+{
+	static const char	*const said[] = { "{\"valid\":false}",
+				    "{\"valid\":true}" };
+	struct hubkey		 harness;
+	bool			 is_valid;
+
+	if (!hubrules_may_register(&c->hub->site->conf, &c->who.is,
+	    c->environment)) {
+		call_refuse(c, HUBWHY_forbidden, 403, NULL, "not_allowed",
+		    "no rule allows this environment to this token");
+		return;
+	}
+	if (!call_take_key(c, "harness_public_key", &harness)) {
+		call_malformed(c, "expected a harness_public_key");
+		return;
+	}
+	is_valid = call_is_authorized(c, &harness);
+	if (is_valid)
+		HUB_COUNT(c->hub, validates);
+	else
+		HUB_COUNT(c->hub, invalids);
+	door_answer(&c->door, 200, NULL, NULL, said[is_valid],
+	    strlen(said[is_valid]));
+}

@@ -1,0 +1,31 @@
+/*
+ * The stream id of a relay frame (proto/relay.proto, PROTOCOL 12.5), and
+ * nothing else of it: a hub forwards frames as they are.  Pure.
+ *
+ * The walk over the outermost fields is strict, so that an executor cannot
+ * read another id than we do: an id that is there twice, a length or a tag that
+ * is longer than any needs to be, and groups are refused.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/span.h"
+
+#define RELAYHEAD_ID_MAX	200	/* bytes of a stream id */
+#define RELAYHEAD_RESET_MAX	(RELAYHEAD_ID_MAX + 48)
+
+struct relayhead {
+	struct span	 id;
+	bool		 is_reset;	/* the last of its bodies is one */
+};
+
+/* 0, or -1: it is to be dropped. */
+int	 relayhead_read(struct relayhead *h, const void *data, size_t len)
+	    MUST_CHECK;
+
+/* Write a reset with a short reason; return its length. */
+size_t	 relayhead_reset(struct span id, const char *reason,
+	    uint8_t out[RELAYHEAD_RESET_MAX]);

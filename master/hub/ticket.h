@@ -1,0 +1,107 @@
+/*
+ * Tickets: what a hub has granted, signed, so that no hub has to remember it.
+ * They are not secret from those who hold them.  The environment is not in a
+ * ticket, but signed with it.  Pure.
+ *
+ * Text: base64url without padding of
+ *	1	version
+ *	4, 4	made and valid until, Unix seconds
+ *	16	registration: milliseconds of its time, and 8 random bytes
+ *	1, n	subject that it was granted to
+ *	4, 4	limits of that subject: a number, and KiB per second
+ *	executor: 1, n labels; its public keys
+ *	others: 8 random bytes, hash of the harness's public keys
+ *	32	HMAC-SHA-256
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/span.h"
+
+#define TICKET_SUBJECT_MAX	72	/* bytes */
+#define TICKET_LABELS_MAX	96
+#define TICKET_MAX		1945	/* bytes of text: below 1.9 KiB */
+#define TICKET_SECRET_MIN	32	/* bytes of a site's secret */
+#define TICKET_SECRETS		2	/* that are valid at a time */
+
+#define TICKET_NONCE_LEN	8
+
+#define REGISTRATION_LEN	16
+#define REGISTRATION_TEXT	(2 * REGISTRATION_LEN)	/* hexadecimal */
+
+#define HUBKEY_DH_LEN		32	/* X25519 */
+#define HUBKEY_KEM_LEN		1184	/* ML-KEM-768 */
+#define HUBKEY_HASH_LEN		32
+
+enum ticket_role {
+	TICKET_EXECUTOR,	/* to attach as an environment's executor */
+	TICKET_HARNESS,		/* to attach as one of its harnesses */
+	TICKET_AUTHORIZATION,	/* what a harness shows to the executor */
+	TICKET_ROLES
+};
+
+enum ticket_verdict {
+	TICKET_GOOD,
+	TICKET_FORGED,		/* not ours, of another role or environment */
+	TICKET_EXPIRED,
+	TICKET_EARLY		/* made in the future: a wrong clock */
+};
+
+struct hubkey {
+	uint8_t	 dh[HUBKEY_DH_LEN];
+	uint8_t	 kem[HUBKEY_KEM_LEN];
+};
+
+struct ticket {
+	uint64_t	 made, until;
+	uint8_t		 registration[REGISTRATION_LEN];
+	char		 subject[TICKET_SUBJECT_MAX + 1];
+	uint32_t	 limit, rate;	/* 0: none */
+	char		 labels[TICKET_LABELS_MAX + 1];	/* executor's */
+	struct hubkey	 key;				/* likewise */
+	uint8_t		 nonce[TICKET_NONCE_LEN];	/* of the others */
+	uint8_t		 harness[HUBKEY_HASH_LEN];	/* likewise */
+};
+
+/* What signs and verifies; to be kept in locked memory. */
+struct ticket_keys {
+	size_t	 n;		/* the first one signs */
+	uint8_t	 key[TICKET_SECRETS][TICKET_ROLES][32];
+};
+
+/* Add the keys of a secret.  0, or -1: too short, or too many. */
+int	 ticket_keys_add(struct ticket_keys *k, const void *secret, size_t len)
+	    MUST_CHECK;
+
+/*
+ * Write a ticket and a NUL; return its length.  made is set by the caller, and
+ * all texts are as long as they may be at most.
+ */
+size_t	 ticket_write(const struct ticket_keys *k, enum ticket_role role,
+	    const char *environment, const struct ticket *t,
+	    char out[TICKET_MAX + 1]);
+
+/* Read one; skew is the tolerated difference of clocks in seconds. */
+enum ticket_verdict ticket_read(const struct ticket_keys *k,
+	    enum ticket_role role, const char *environment, struct span text,
+	    uint64_t now, uint64_t skew, struct ticket *out) MUST_CHECK;
+
+/* For x-codex-rendezvous-rejection-reason and the log: "expired". */
+const char *ticket_why(enum ticket_verdict v);
+
+/* Make a registration id of this moment, in ms. */
+void	 registration_make(uint8_t out[REGISTRATION_LEN], uint64_t now_ms);
+void	 registration_text(const uint8_t id[REGISTRATION_LEN],
+	    char out[REGISTRATION_TEXT + 1]);
+
+/* What is random in one, as long as the nonce of a ticket. */
+static inline const uint8_t *
+registration_nonce(const uint8_t id[REGISTRATION_LEN])
+{
+	return id + REGISTRATION_LEN - TICKET_NONCE_LEN;
+}
+
+/* Hash public keys. */
+void	 hubkey_hash(const struct hubkey *key, uint8_t out[HUBKEY_HASH_LEN]);
