@@ -158,20 +158,22 @@ int
 envlist_from_file(int fd)
 {
 	struct stat	 st;
-	size_t		 len, size, i, n = 0;
+	size_t		 len, at, size, i, n = 0;
 	char		**list, *text;
 	void		*room;
 
 	if (fstat(fd, &st) == -1)
 		return -1;
 	len = (size_t)st.st_size;
+	at = (len + 1 + sizeof(*list) - 1) / sizeof(*list) * sizeof(*list);
 	/* Each variable has at least one byte, its NUL: len is enough. */
-	size = (len + 1) * sizeof(*list) + len + 1;
+	size = at + (len + 1) * sizeof(*list);
 	if ((room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 	    MAP_ANONYMOUS, -1, 0)) == MAP_FAILED)
 		return -1;
-	list = room;
-	text = (char *)(list + len + 1);
+	/* The list behind the text: both are in one page, usually. */
+	text = room;
+	list = (char **)(void *)(text + at);
 	if (madvise(room, size, MADV_WIPEONFORK) == -1 ||
 	    envlist_get(fd, text, len) == -1) {
 		munmap(room, size);

@@ -404,10 +404,10 @@ top_mark(void)
 	    rl.rlim_max : top;
 }
 
-uint64_t
-ptree_new_mark(void)
+static uint64_t
+new_mark_below(uint64_t top)
 {
-	uint64_t	 top = top_mark(), n;
+	uint64_t	 n;
 
 	if (top < 4)
 		return top;
@@ -416,9 +416,15 @@ ptree_new_mark(void)
 }
 
 uint64_t
+ptree_new_mark(void)
+{
+	return new_mark_below(top_mark());
+}
+
+uint64_t
 ptree_new_range(void)
 {
-	uint64_t	 top = top_mark(), mark = ptree_new_mark();
+	uint64_t	 top = top_mark(), mark = new_mark_below(top);
 
 	if (top < 8 * PTREE_MARKS)
 		return 0;

@@ -493,12 +493,12 @@ cgroups_limit(struct cgroups *g, const struct conf *c, unsigned id,
 	    c->tasks_max : 0;
 	for (i = 0; i < CGROUP_LIMITS; i++) {
 		is_v1 = g->limit[i].by == BY_V1;
-		if (is_v1)
-			own_restore(&g->limit[i].v1, rows[i].word);
 		w->limit[i] = g->limit[i].by == BY_V2 ? value_of(c, i) : 0;
 		if (g->limit[i].by == BY_NONE || (is_v1 && value_of(c, i) ==
 		    0))
 			continue;
+		if (is_v1)
+			own_restore(&g->limit[i].v1, rows[i].word);
 		l = &out->limit[out->n];
 		ipc__cgroup_limit__init(l);
 		out->dir[i][0] = '\0';
@@ -616,13 +616,14 @@ reclaim(const struct cgroups *g, const char *name)
 	if ((dir = openat(g->v2.dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
 	    O_NOFOLLOW)) == -1)
 		return false;
-	ok = fstat(dir, &st) == 0 && cgfs_is_empty(dir, ".");
+	ok = cgfs_is_empty(dir, ".") && fstat(dir, &st) == 0;
 	if (ok && st.st_uid != geteuid())
 		ok = fchownat(dir, "", geteuid(), (gid_t)-1,
 		    AT_EMPTY_PATH) == 0 && fchownat(dir, "cgroup.procs",
-		    geteuid(), (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0;
+		    geteuid(), (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    fstat(dir, &st) == 0;
 	/* After chown, when nobody can add child groups: 2 links, no child. */
-	ok = ok && fstat(dir, &st) == 0 && st.st_nlink == 2;
+	ok = ok && st.st_nlink == 2;
 	close(dir);
 	return ok;
 }
