@@ -66,10 +66,11 @@ class Round:
         began = time.monotonic()
         # One that hops is not always seen: nobody must be, several times.
         unseen, left, took, last = 0, [], 0, 0
+        marks = {w: self.marks[w] for w in ways or self.ways}
         while unseen < 5 and took < lib.LIMIT * lib.SCALE:
             took = time.monotonic() - began
-            left = [w for w in ways or self.ways
-                    if lib.marked(self.marks[w])]
+            found = lib.marked_by(marks.values())
+            left = [w for w in marks if found[marks[w]]]
             unseen = 0 if left else unseen + 1
             last = took if left else last
         for way in left:

@@ -183,16 +183,27 @@ def threads_of(pid, name):
     return b""
 
 
-def marked(mark):
-    """Living processes with a mark in their environment or arguments."""
-    mark, found = mark.encode(), []
+BORN = int(stat_of(os.getpid())[2])     # in the ticks of stat_of()
+
+
+def marked_by(marks):
+    """Living processes by the mark in their environment or arguments, all in
+    one look.  Only those that began after us: the machine may have many others.
+    Of these none is skipped, as an exec can show a mark at any time."""
+    found = {mark: [] for mark in marks}
     for pid in all_pids():
-        if pid == os.getpid():
+        stat = stat_of(pid)
+        if pid == os.getpid() or stat is None or int(stat[2]) < BORN:
             continue
         text = threads_of(pid, "environ") + threads_of(pid, "cmdline")
-        if mark in text and lives(pid):
-            found.append(pid)
+        for mark, pids in found.items():
+            if mark.encode() in text and lives(pid):
+                pids.append(pid)
     return found
+
+
+def marked(mark):
+    return marked_by([mark])[mark]
 
 
 def describe(pids):
