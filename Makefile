@@ -130,8 +130,8 @@ TEST_LIBS	:= $(call lib,unit $(ARCHIVES))
 # libexecsrv, as others link it: its own objects and what they need of ours,
 # position-independent; only what execsrv.h declares is to be seen.
 LIB_H		:= common/client/execsrv.h
-LIB_NEEDS	:= buf clock envlist fd outq program span json/b64 json/json \
-		   json/json_out json/uri json/utf8 net/endpoint \
+LIB_NEEDS	:= buf clock envlist fd outq program signals span json/b64 \
+		   json/json json/json_out json/uri json/utf8 net/endpoint \
 		   net/httphead net/sha1 net/tcp net/ws
 LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\
 		   $(CLIENT_C) $(LIB_NEEDS:%=common/%.c))

@@ -1,6 +1,5 @@
 /* The commands of proto/ctl.def that act. */
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -70,24 +69,6 @@ find_worker(struct ctl_client *c, const struct route *r)
 	return r->owner;
 }
 
-static int
-read_signal(const char *text)
-{
-	char	 name[16] = "SIG", *end;
-	size_t	 i, at = 3;
-	long	 n;
-
-	n = strtol(text, &end, 10);
-	if (isdigit((unsigned char)text[0]) && *end == '\0')
-		return n > 0 && n <= SIGRTMAX ? (int)n : 0;
-	if (strncasecmp(text, "SIG", 3) == 0)
-		text += 3;
-	for (i = 0; text[i] != '\0' && at < sizeof(name) - 1; i++)
-		name[at++] = (char)toupper((unsigned char)text[i]);
-	name[at] = '\0';
-	return text[i] == '\0' ? signals_number(name) : 0;
-}
-
 static void
 on_signalled(struct ctl_client *c, struct child *child,
     enum ctl_outcome outcome, const Ipc__Acted *in)
@@ -114,10 +95,10 @@ ctl_signal(struct ctl_client *c)
 	Ipc__Act	 out = IPC__ACT__INIT;
 	struct route	*r;
 	struct child	*child;
-	char		 why[64];
+	char		 name[SIGNALS_NAME], why[64];
 
 	ctl_act(c);
-	if ((out.signal = read_signal(c->in->arg[2])) == 0) {
+	if ((out.signal = signals_read(c->in->arg[2], name)) == 0) {
 		snprintf(why, sizeof(why), "no such signal: %.32s",
 		    c->in->arg[2]);
 		ctl_put_end(c, 2, why);

@@ -1,5 +1,6 @@
 /* common/signals.c: signals by name. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <check.h>
@@ -30,6 +31,39 @@ START_TEST(test_names)
 }
 END_TEST
 
+/* As people write them. */
+START_TEST(test_read)
+{
+	const struct {
+		const char	*text, *name;
+		int		 number;
+	} rows[] = {
+		{ "TERM", "SIGTERM", SIGTERM }, { "term", "SIGTERM", SIGTERM },
+		{ "SIGTERM", "SIGTERM", SIGTERM },
+		{ "sigusr1", "SIGUSR1", SIGUSR1 }, { "9", "SIGKILL", SIGKILL },
+		{ "rtmin+7", "SIGRTMIN+7", SIGRTMIN + 7 },
+		{ "0", NULL, 0 }, { "-9", NULL, 0 }, { "999", NULL, 0 },
+		{ "9x", NULL, 0 }, { "", NULL, 0 }, { "SIG", NULL, 0 },
+		{ "interrupt", NULL, 0 },
+		{ "SIGTERMSIGTERMSIGTERM", NULL, 0 },
+	};
+	char	 name[SIGNALS_NAME], number[16];
+	size_t	 i;
+	int	 n;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		n = signals_read(rows[i].text, name);
+		ck_assert_msg(n == rows[i].number, "\"%s\": %d",
+		    rows[i].text, n);
+		if (n != 0)
+			ck_assert_str_eq(name, rows[i].name);
+	}
+	snprintf(number, sizeof(number), "%d", SIGRTMIN + 3);
+	ck_assert_int_eq(signals_read(number, name), SIGRTMIN + 3);
+	ck_assert_str_eq(name, "SIGRTMIN+3");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -39,6 +73,7 @@ main(void)
 	int	 failed;
 
 	tcase_add_test(t, test_names);
+	tcase_add_test(t, test_read);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -8,6 +8,7 @@
 #include "common/client/process/process_priv.h"
 #include "common/client/text.h"
 #include "common/limit.h"
+#include "common/signals.h"
 
 #define CHUNK_MAX	(64 * 1024)	/* bytes of one process/write */
 
@@ -83,11 +84,12 @@ int
 execsrv_process_signal(struct execsrv_process *p, const char *name)
 {
 	struct json_out	 o;
+	char		 full[SIGNALS_NAME];
 
 	if (execsrv_process_begin(p, "process/signal", &o) == -1)
 		return -1;
 	json_out_key(&o, "signal");
-	json_out_str(&o, name);
+	json_out_str(&o, signals_read(name, full) != 0 ? full : name);
 	return execsrv_process_end(p, EXECSRV_SIGNAL, false, &o);
 }
 
