@@ -294,7 +294,12 @@ $(BUILD)/proto/%.pb-c.c $(BUILD)/proto/%.pb-c.h: proto/%.proto \
 # Lists in manuals and in the sample of the settings are the rows themselves.
 ROWS2MDOC	= contrib/build/rows2mdoc
 DEFS		:= $(wildcard proto/*.def)
+# A path below prefix, as a .pc file has it, so that the tree can be moved.
+pc_path		= $(patsubst $(prefix)/%,$${prefix}/%,$(1))
 FILL		= sed -e 's|@VERSION@|$(VERSION)|g' \
+		  -e 's|@prefix@|$(prefix)|g' \
+		  -e 's|@pc_libdir@|$(call pc_path,$(libdir))|g' \
+		  -e 's|@pc_includedir@|$(call pc_path,$(includedir))|g' \
 		  -e 's|@bindir@|$(bindir)|g' -e 's|@sbindir@|$(sbindir)|g' \
 		  -e 's|@libexecdir@|$(libexecdir)|g' \
 		  -e 's|@sysconfdir@|$(sysconfdir)|g' \

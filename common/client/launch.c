@@ -18,9 +18,8 @@
 #include "common/clock.h"
 #include "common/envlist.h"
 #include "common/fd.h"
-#include "config.h"
+#include "common/program.h"
 
-#define PROGRAM		EXECSRV_SBINDIR "/execsrvd"
 #define VARIABLE	"EXECSRVD"
 
 /* Variables that address this process, or servers that others start. */
@@ -188,17 +187,21 @@ execsrv_find_server(const char *wanted, char path[PATH_MAX],
 
 	if (wanted == NULL && variable != NULL && variable[0] != '\0') {
 		if (variable[0] != '/') {
-			execsrv_error_set(e, 0, VARIABLE " must be an absolute "
-			    "path: %s", variable);
+			execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, VARIABLE " "
+			    "must be an absolute path: %s", variable);
 			return -1;
 		}
 		wanted = variable;
 	}
-	n = snprintf(path, PATH_MAX, "%s", wanted != NULL ? wanted : PROGRAM);
+	if (wanted == NULL) {
+		program_find_server(path, PATH_MAX);
+		return 0;
+	}
+	n = snprintf(path, PATH_MAX, "%s", wanted);
 	if (n > 0 && n < PATH_MAX)
 		return 0;
-	execsrv_error_set(e, 0, "the path of execsrvd must have 1 to %d bytes",
-	    PATH_MAX - 1);
+	execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "the path of execsrvd must "
+	    "have 1 to %d bytes", PATH_MAX - 1);
 	return -1;
 }
 

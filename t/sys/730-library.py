@@ -5,6 +5,7 @@ version, and the example of libexecsrv(3) compiles and runs with both.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -150,10 +151,65 @@ def example_serve():
         stdin=subprocess.DEVNULL)
 
 
+def moved_tree():
+    """A tree that was moved finds its own programs, by the program's place and
+    by the library's; one that anybody may write to is not trusted."""
+    tree = TMP + "/moved"
+    for folder in "sbin", "bin", "lib", "libexec/execsrv", "elsewhere":
+        os.makedirs(tree + "/" + folder)
+    os.chmod(tree, 0o755)
+    shutil.copy(BUILD + "/execsrvd", tree + "/sbin")
+    with open(BUILD + "/programs", encoding="utf-8") as f:
+        for name in f.read().split():
+            if name.startswith("execsrv-"):
+                shutil.copy(BUILD + "/" + name, tree + "/libexec/execsrv")
+    shutil.copy(BUILD + "/libexecsrv.so", tree + "/lib/libexecsrv.so.0")
+    moved = {k: v for k, v in os.environ.items() if k != "EXECSRVD"}
+    page = examples(PAGE)[1]
+    by_self = tree + "/bin/local"
+    shutil.move(compile_to("local", page, STATIC), by_self)
+    by_library = tree + "/elsewhere/local"
+    shutil.move(compile_to("local", page, [
+        BUILD + "/libexecsrv.so", "-Wl,-rpath," + tree + "/lib"]), by_library)
+    for path in by_self, by_library:
+        check(run(path, PAGE, env=moved).startswith(".\\\" "), path)
+    os.chmod(tree, 0o777)
+    for path in by_self, by_library:
+        done = subprocess.run([path, PAGE], env=moved, stderr=subprocess.PIPE,
+                              stdout=subprocess.PIPE, check=False)
+        check(tree.encode() not in done.stderr, done.stderr)
+        check(os.path.exists(config_path("sbindir") + "/execsrvd") or
+              (done.returncode == 1 and not done.stdout), done)
+
+
+def config_path(name):
+    """A folder of config.mk, without variables."""
+    text = config(name)
+    while "${" in text:
+        text = re.sub(r"\$\{(\w+)\}", lambda m: config(m.group(1)), text)
+    return text
+
+
+def pkg_config():
+    """The .pc file of a moved tree."""
+    if shutil.which("pkg-config") is None:
+        return
+    folder = TMP + "/root/lib/pkgconfig"
+    os.makedirs(folder)
+    shutil.copy(BUILD + "/libexecsrv.pc", folder)
+    libdir = config_path("libdir")
+    prefix = config_path("prefix")
+    if not libdir.startswith(prefix + "/"):
+        return
+    out = run("pkg-config", "--define-variable=prefix=" + TMP + "/root",
+              "--cflags", "--libs", folder + "/libexecsrv.pc")
+    check("-L%s/root%s" % (TMP, libdir[len(prefix):]) in out.split(), out)
+
+
 if sys.argv[1:2] == ["--extract"]:
     sys.stdout.write(examples(sys.argv[2])[0])
     sys.exit(0)
 if not os.path.exists(BUILD + "/libexecsrv.so"):
     skip("the library is not built")
 main(symbols, static_symbols, keeps_nothing, header, example, example_local,
-     example_serve)
+     example_serve, moved_tree, pkg_config)
