@@ -13,7 +13,7 @@ int	 signals_number(const char *name);
 #define SIGNALS_NAME	16
 
 /*
- * Read a signal as people write it, "TERM", "sigterm" or "15": return its number
- * and write its full name; 0: unknown.
+ * Read a signal as people write it, "TERM", "sigterm" or "15": return its
+ * number and write its full name; 0: unknown.
  */
 int	 signals_read(const char *text, char name[SIGNALS_NAME]);

@@ -30,7 +30,7 @@ on_text_answer(void *arg, const struct execsrv_answer *a)
 	if (a->error == NULL)
 		execsrv_put_value(&o, a->json, a->result);
 	if (json_out_fini(&o) == -1) {
-		execsrv_error_set(&e, 0, "out of memory");
+		execsrv_error_set(&e, EXECSRV_WHY_SYSTEM, "out of memory");
 		t->fn(t->arg, NULL, 0, &e);
 	} else {
 		t->fn(t->arg, a->error != NULL ? NULL : (char *)buf_data(&b),
@@ -51,8 +51,12 @@ execsrv_call_json(struct execsrv *x, const char *method, const char *params,
 
 	if (params != NULL && execsrv_check_json(params, len) == -1)
 		return -1;
-	if (fn == NULL)
-		return execsrv_call(x, method, params, len, NULL, NULL);
+	opts.is_callers = true;
+	if (fn == NULL) {
+		opts.fn = NULL;
+		opts.owns_arg = false;
+		return execsrv_request(x, method, params, len, &opts);
+	}
 	if ((t = malloc(sizeof(*t))) == NULL)
 		return -1;
 	t->fn = fn;
@@ -108,7 +112,7 @@ wait_answer(struct execsrv *x, const char *method, int timeout_ms,
 		if (k->done || timeout_ms == -1)
 			continue;
 		if (spent >= (uint64_t)timeout_ms) {
-			execsrv_error_set(k->error, 0,
+			execsrv_error_set(k->error, EXECSRV_WHY_TIMEOUT,
 			    "the server does not answer %s", method);
 			return -1;
 		}
@@ -125,8 +129,7 @@ execsrv_ask(struct execsrv *x, const char *method, const char *params,
 	struct ask	 k = { .fn = fn, .arg = arg, .error = e };
 
 	if (execsrv_call(x, method, params, len, on_asked, &k) == -1) {
-		execsrv_error_set(e, 0, "%s", execsrv_status(x) ==
-		    EXECSRV_FAILED ? execsrv_why(x)->text : strerror(errno));
+		execsrv_error_unsent(e, x);
 		return -1;
 	}
 	if (wait_answer(x, method, timeout_ms, &k) == -1)

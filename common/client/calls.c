@@ -79,8 +79,20 @@ calls_send_text(struct calls *cs)
 static int
 fail(struct calls *cs, const char *why)
 {
+	struct execsrv_error	 e;
+
+	execsrv_error_set(&e, EXECSRV_WHY_TOO_MUCH, "%s", why);
 	buf_drain(&cs->text, cs->text.len);
-	cs->events->on_failed(cs->arg, why);
+	cs->events->on_failed(cs->arg, &e);
+	errno = EPIPE;
+	return -1;
+}
+
+static int
+fail_memory(struct calls *cs)
+{
+	buf_drain(&cs->text, cs->text.len);
+	calls_fail_memory(cs);
 	errno = EPIPE;
 	return -1;
 }
@@ -93,7 +105,7 @@ keep_text(struct calls *cs, struct execsrv_call *c)
 		return fail(cs, "too many bytes of requests wait for the "
 		    "server");
 	if ((c->text = malloc(cs->text.len)) == NULL)
-		return fail(cs, "out of memory");
+		return fail_memory(cs);
 	memcpy(c->text, buf_data(&cs->text), cs->text.len);
 	c->len = cs->text.len;
 	cs->kept += c->len;
@@ -132,7 +144,7 @@ end_unwritten(struct calls *cs)
 
 	buf_fini(&cs->text);
 	if (!is_long)
-		return fail(cs, "out of memory");
+		return fail_memory(cs);
 	errno = EFBIG;
 	return -1;
 }
@@ -148,7 +160,7 @@ calls_end(struct calls *cs, const struct execsrv_call_opts *opts, bool is_open,
 	if (json_out_fini(o) == -1)
 		return end_unwritten(cs);
 	if ((c = call_new(cs, opts)) == NULL)
-		return fail(cs, "out of memory");
+		return fail_memory(cs);
 	c->is_sent = opts->is_internal || is_open;
 	if (!c->is_sent || (opts->is_safe && has_next))
 		r = keep_text(cs, c);
@@ -171,6 +183,28 @@ calls_forget(struct calls *cs, execsrv_answer_fn *fn, const void *arg)
 	TAILQ_FOREACH(c, &cs->list, entry)
 		if (c->opts.fn == fn && c->opts.arg == arg)
 			c->opts.fn = NULL;
+}
+
+int
+calls_cancel(struct calls *cs, uint64_t id)
+{
+	struct execsrv_call	*c;
+
+	TAILQ_FOREACH(c, &cs->list, entry)
+		if (c->id == id)
+			break;
+	if (c == NULL || !c->opts.is_callers) {
+		errno = ENOENT;
+		return -1;
+	}
+	if (c->opts.owns_arg)
+		free(c->opts.arg);
+	c->opts.fn = NULL;
+	c->opts.arg = NULL;
+	c->opts.is_callers = c->opts.owns_arg = false;
+	if (!c->is_sent)
+		call_free(cs, c);
+	return 0;
 }
 
 bool
@@ -217,7 +251,8 @@ calls_disconnected(struct calls *cs)
 	uint64_t		 last = cs->last_id;
 
 	cs->received = cs->acknowledged = 0;
-	execsrv_error_set(&e, 0, "the connection was lost before the answer");
+	execsrv_error_set(&e, EXECSRV_WHY_LOST, "the connection was lost "
+	    "before the answer");
 	a.error = &e;
 	/* Hooks may make other requests, which wait. */
 	for (;;) {

@@ -36,6 +36,7 @@ struct execsrv_call_opts {
 	int			 tag;
 	bool			 owns_arg;	/* free(3) it with the client */
 	bool			 is_safe;	/* it may be sent twice */
+	bool			 is_callers;	/* it may be cancelled */
 	bool			 is_internal;	/* of the handshake: sent before
 						   the session is open */
 	bool			 is_quiet;	/* no answer when the client
@@ -52,9 +53,10 @@ struct calls_events {
 	/* Take an object that is not JSON-RPC; return whether it may come. */
 	bool	(*on_other)(void *arg, const struct json *j);
 	/* The server broke the protocol: the connection is lost. */
-	void	(*on_protocol_error)(void *arg, const char *why);
+	void	(*on_protocol_error)(void *arg,
+		    const struct execsrv_error *why);
 	/* Out of memory or room: the client cannot go on. */
-	void	(*on_failed)(void *arg, const char *why);
+	void	(*on_failed)(void *arg, const struct execsrv_error *why);
 };
 
 struct execsrv_call;
@@ -87,6 +89,12 @@ void	 calls_begin(struct calls *cs, const char *method, struct json_out *o);
  */
 int	 calls_end(struct calls *cs, const struct execsrv_call_opts *opts,
 	    bool is_open, bool has_next, struct json_out *o);
+
+/*
+ * Forget a request of the caller: one that waits is not sent, any answer is
+ * ignored.  0, or -1 with errno ENOENT: there is none, or not any more.
+ */
+int	 calls_cancel(struct calls *cs, uint64_t id);
 
 /* Ignore answers that were to go to fn with arg. */
 void	 calls_forget(struct calls *cs, execsrv_answer_fn *fn,

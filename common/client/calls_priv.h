@@ -16,5 +16,8 @@ struct execsrv_call {
 void	 calls_answer(struct calls *cs, struct execsrv_call *c,
 	    const struct execsrv_answer *a);
 
+/* There is no memory: the client fails. */
+void	 calls_fail_memory(struct calls *cs);
+
 /* Send what is in cs->text.  0, or -1 as events->send. */
 int	 calls_send_text(struct calls *cs);

@@ -56,7 +56,7 @@ bridge_fail(struct bridge *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	execsrv_error_set(&b->why, 0, "%s", why);
+	execsrv_error_set(&b->why, EXECSRV_WHY_LOST, "%s", why);
 	b->is_over = true;
 }
 
@@ -121,12 +121,14 @@ bridge_on_hello(void *arg, char *text, size_t len)
 }
 
 static void
-bridge_on_lost(void *arg, const char *why)
+bridge_on_lost(void *arg, const struct execsrv_error *why)
 {
 	struct bridge	*b = arg;
 
-	if (!b->is_closing)
-		bridge_fail(b, "%s: %s", b->opening.where, why);
+	if (!b->is_closing && !b->is_over) {
+		b->why = *why;
+		execsrv_error_prefix(&b->why, b->opening.where);
+	}
 	b->is_over = true;
 }
 
@@ -372,7 +374,8 @@ bridge_begin(struct bridge *b, const char *url,
 	    (uint64_t)b->opening.connect_ms;
 	if (dialing_start(&b->opening, &b->transport) == 0)
 		return 0;
-	execsrv_error_set(&b->why, 0, "%s: %s", url, strerror(errno));
+	execsrv_error_set(&b->why, EXECSRV_WHY_CONNECT, "%s: %s", url,
+	    strerror(errno));
 	return -1;
 }
 
@@ -383,7 +386,10 @@ execsrv_carry(const char *url, const struct execsrv_options *o, int in,
 	static const struct execsrv_options	 none;
 	struct bridge				 b = { .fd = in };
 
-	transport_init(&b.transport, &bridge_events, &b);
+	if (transport_init(&b.transport, &bridge_events, &b) == -1) {
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
+		return -1;
+	}
 	opening_init(&b.opening);
 	buf_init(&b.in, (size_t)LIMIT_MESSAGE + 2 * INPUT_CHUNK);
 	outq_init(&b.out, out);

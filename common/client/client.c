@@ -75,29 +75,37 @@ execsrv_status(const struct execsrv *x)
 	    EXECSRV_ENDING : EXECSRV_CONNECTED;
 }
 
+bool
+execsrv_tries_on(const struct execsrv *x)
+{
+	return execsrv_is_opening(x) && x->opening.open_ms > 0 &&
+	    !recovery_is_over(&x->recovery, execsrv_now(x));
+}
+
 /* Whether there may be another connection after this one. */
 static bool
 has_next(const struct execsrv *x)
 {
-	return recovery_is_enabled(&x->recovery) &&
+	return execsrv_tries_on(x) || (recovery_is_enabled(&x->recovery) &&
 	    opening_session(&x->opening) != NULL &&
-	    opening_phase(&x->opening) != SESSION_ENDING;
+	    opening_phase(&x->opening) != SESSION_ENDING);
 }
 
 int
-execsrv_lose(struct execsrv *x, const char *fmt, ...)
+execsrv_lose_as(struct execsrv *x, const struct execsrv_error *e)
 {
-	char	 why[sizeof(x->why.text)];
-	va_list	 ap;
+	struct execsrv_error	 copy = *e;
 
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
+	if (opening_phase(&x->opening) == SESSION_ENDING)
+		copy.reason = EXECSRV_WHY_ENDED;
 	if (!has_next(x))
-		return execsrv_fail(x, "%s", why);
+		return execsrv_fail_as(x, &copy);
 	if (x->state != EXECSRV_LOST && x->state != EXECSRV_GONE) {
-		recovery_lost(&x->recovery, execsrv_now(x), why,
-		    x->state == EXECSRV_CATCHING_UP);
+		if (execsrv_is_opening(x))
+			recovery_failed(&x->recovery, execsrv_now(x), e);
+		else
+			recovery_lost(&x->recovery, execsrv_now(x), e,
+			    x->state == EXECSRV_CATCHING_UP);
 		execsrv_set_state(x, EXECSRV_LOST);
 		execsrv_changed(x);
 	}
@@ -106,12 +114,24 @@ execsrv_lose(struct execsrv *x, const char *fmt, ...)
 }
 
 int
+execsrv_lose(struct execsrv *x, enum execsrv_reason why, const char *fmt, ...)
+{
+	struct execsrv_error	 e;
+	va_list			 ap;
+
+	va_start(ap, fmt);
+	execsrv_error_vset(&e, why, fmt, ap);
+	va_end(ap);
+	return execsrv_lose_as(x, &e);
+}
+
+int
 execsrv_fail_as(struct execsrv *x, const struct execsrv_error *e)
 {
 	char	 said[256];
 
 	if (x->state != EXECSRV_GONE) {
-		execsrv_error_set(&x->why, e->code, "%s", e->text);
+		x->why = *e;
 		/* What its server said last may be the reason. */
 		if (transport_last_line(&x->transport, said, sizeof(said)))
 			execsrv_error_add(&x->why, said);
@@ -123,15 +143,43 @@ execsrv_fail_as(struct execsrv *x, const struct execsrv_error *e)
 }
 
 int
-execsrv_fail(struct execsrv *x, const char *fmt, ...)
+execsrv_fail(struct execsrv *x, enum execsrv_reason why, const char *fmt, ...)
 {
-	struct execsrv_error	 e = { .code = 0 };
+	struct execsrv_error	 e;
 	va_list			 ap;
 
 	va_start(ap, fmt);
-	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	execsrv_error_vset(&e, why, fmt, ap);
 	va_end(ap);
 	return execsrv_fail_as(x, &e);
+}
+
+int
+execsrv_fail_memory(struct execsrv *x)
+{
+	errno = ENOMEM;
+	return execsrv_fail(x, EXECSRV_WHY_SYSTEM, "out of memory");
+}
+
+void
+execsrv_on_status(struct execsrv *x, execsrv_status_fn *fn, void *arg)
+{
+	x->on_status = fn;
+	x->status_arg = arg;
+	x->told = execsrv_status(x);
+}
+
+void
+execsrv_tell_status(struct execsrv *x)
+{
+	enum execsrv_status	 status = execsrv_status(x);
+
+	if (x->on_status == NULL || status == x->told)
+		return;
+	x->told = status;
+	x->on_status(x->status_arg, status,
+	    status == EXECSRV_FAILED ? &x->why :
+	    status == EXECSRV_RECOVERING ? recovery_why(&x->recovery) : NULL);
 }
 
 const struct execsrv_error *
@@ -234,6 +282,36 @@ execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn, const void *arg)
 	calls_forget(&x->calls, fn, arg);
 }
 
+uint64_t
+execsrv_last_request(const struct execsrv *x)
+{
+	return x->calls.last_id;
+}
+
+int
+execsrv_cancel(struct execsrv *x, uint64_t request)
+{
+	return calls_cancel(&x->calls, request);
+}
+
+void
+execsrv_wakeup(struct execsrv *x)
+{
+	transport_wake(&x->transport);
+}
+
+void
+execsrv_error_unsent(struct execsrv_error *e, const struct execsrv *x)
+{
+	if (x->state == EXECSRV_GONE)
+		*e = x->why;
+	else
+		execsrv_error_set(e, errno == EINVAL || errno == EILSEQ ||
+		    errno == ENAMETOOLONG || errno == EFBIG ?
+		    EXECSRV_WHY_ARGUMENT : EXECSRV_WHY_SYSTEM, "%s",
+		    strerror(errno));
+}
+
 /* --- what comes in --- */
 
 void
@@ -256,7 +334,7 @@ pass_note(struct execsrv *x, const struct json *j, const char *name,
 	if (params != 0)
 		execsrv_put_value(&o, j, params);
 	if (json_out_fini(&o) == -1)
-		execsrv_fail(x, "out of memory");
+		execsrv_fail_memory(x);
 	else
 		x->on_note(x->note_arg, name, (char *)buf_data(&b), b.len);
 	buf_fini(&b);
@@ -268,8 +346,10 @@ client_on_note(void *arg, const struct json *j, const char *name,
 {
 	struct execsrv	*x = arg;
 
-	if (strcmp(name, "session/ending") == 0)
+	if (strcmp(name, "session/ending") == 0) {
 		opening_end(&x->opening);
+		execsrv_tell_status(x);
+	}
 	if (!x->events->on_note(x, j, name, params) && x->on_note != NULL)
 		pass_note(x, j, name, params);
 }
@@ -282,24 +362,37 @@ client_on_other(void *arg, const struct json *j)
 	return x->events->on_other(x, j);
 }
 
-static int
-client_send(void *arg, const char *text, size_t len)
+void
+execsrv_on_trace(struct execsrv *x, execsrv_trace_fn *fn, void *arg)
 {
-	struct execsrv	*x = arg;
+	x->on_trace = fn;
+	x->trace_arg = arg;
+}
 
+int
+execsrv_send(struct execsrv *x, const char *text, size_t len)
+{
+	if (x->on_trace != NULL && execsrv_has_frames(x))
+		x->on_trace(x->trace_arg, true, text, len);
 	return transport_send(&x->transport, text, len);
 }
 
-static void
-client_on_lost(void *arg, const char *why)
+static int
+client_send(void *arg, const char *text, size_t len)
 {
-	execsrv_lose(arg, "%s", why);
+	return execsrv_send(arg, text, len);
 }
 
 static void
-client_on_failed(void *arg, const char *why)
+client_on_lost(void *arg, const struct execsrv_error *why)
 {
-	execsrv_fail(arg, "%s", why);
+	execsrv_lose_as(arg, why);
+}
+
+static void
+client_on_failed(void *arg, const struct execsrv_error *why)
+{
+	execsrv_fail_as(arg, why);
 }
 
 static void
@@ -319,6 +412,8 @@ client_on_message(void *arg, char *text, size_t len)
 void
 execsrv_on_message(struct execsrv *x, char *text, size_t len)
 {
+	if (x->on_trace != NULL)
+		x->on_trace(x->trace_arg, false, text, len);
 	calls_take(&x->calls, text, len);
 	if ((x->state == EXECSRV_OPEN || x->state == EXECSRV_CATCHING_UP) &&
 	    opening_has_receipts(&x->opening))
@@ -367,7 +462,11 @@ client_new(const struct client_events *events)
 		return NULL;
 	x->events = events;
 	x->state = EXECSRV_WAITING;
-	transport_init(&x->transport, &transport_events, x);
+	x->told = EXECSRV_OPENING;
+	if (transport_init(&x->transport, &transport_events, x) == -1) {
+		free(x);
+		return NULL;
+	}
 	calls_init(&x->calls, &calls_events, x);
 	recovery_init(&x->recovery);
 	opening_init(&x->opening);

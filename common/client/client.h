@@ -24,7 +24,7 @@
  *	INITIALIZING	the session was asked for
  *	CATCHING_UP	what processes said meanwhile is asked for
  * to OPEN.  A lost one is LOST until the loop comes to it, and then WAITING
- * again until the time for recovery is up; the first is tried once: GONE.
+ * again until the time for recovery is up, or for opening: GONE.
  */
 enum execsrv_state {
 	EXECSRV_WAITING,
@@ -69,6 +69,11 @@ struct execsrv {
 	struct opening			 opening;
 	execsrv_note_fn			*on_note;	/* or NULL */
 	void				*note_arg;
+	execsrv_status_fn		*on_status;	/* or NULL */
+	void				*status_arg;
+	enum execsrv_status		 told;		/* to on_status */
+	execsrv_trace_fn		*on_trace;	/* or NULL */
+	void				*trace_arg;
 	struct {
 		TAILQ_HEAD(, execsrv_process)	 live;
 		TAILQ_HEAD(, execsrv_process)	 freed;	/* while handling */
@@ -109,20 +114,30 @@ bool		 execsrv_is_open(const struct execsrv *x);
 bool		 execsrv_is_opening(const struct execsrv *x);
 
 /* It failed for good: the first reason stays.  Always -1, with errno EPIPE. */
-int		 execsrv_fail(struct execsrv *x, const char *fmt, ...)
-		    PRINTF(2, 3);
-
-/* The same for a reason that somebody else gave, with its code. */
+int		 execsrv_fail(struct execsrv *x, enum execsrv_reason why,
+		    const char *fmt, ...) PRINTF(3, 4);
 int		 execsrv_fail_as(struct execsrv *x,
 		    const struct execsrv_error *e);
+int		 execsrv_fail_memory(struct execsrv *x);
 
 /*
  * The connection is lost: the loop settles what was on its way and tries
  * another one, if there is a session to resume; otherwise the client fails.
  * Always -1, with errno EPIPE.
  */
-int		 execsrv_lose(struct execsrv *x, const char *fmt, ...)
-		    PRINTF(2, 3);
+int		 execsrv_lose(struct execsrv *x, enum execsrv_reason why,
+		    const char *fmt, ...) PRINTF(3, 4);
+int		 execsrv_lose_as(struct execsrv *x,
+		    const struct execsrv_error *e);
+
+/* Whether the first connection is still to be tried again. */
+bool		 execsrv_tries_on(const struct execsrv *x);
+
+/* Call the hook for a status that is another one than it was last told. */
+void		 execsrv_tell_status(struct execsrv *x);
+
+/* Send a text.  0, or -1 with errno EPIPE: the connection is not up. */
+int		 execsrv_send(struct execsrv *x, const char *text, size_t len);
 
 /* A connection that is lost from now on is not made anew. */
 void		 execsrv_end_recovery(struct execsrv *x);
@@ -160,6 +175,10 @@ int		 execsrv_end(struct execsrv *x,
 int		 execsrv_request(struct execsrv *x, const char *method,
 		    const char *params, size_t len,
 		    const struct execsrv_call_opts *opts) MUST_CHECK;
+
+/* Write why a request could not be sent: errno, or that x failed. */
+void		 execsrv_error_unsent(struct execsrv_error *e,
+		    const struct execsrv *x);
 
 /* The same for fn (may be NULL), which is called with the answer. */
 int		 execsrv_call(struct execsrv *x, const char *method,

@@ -50,11 +50,12 @@ execsrv_open(const char *url, const struct execsrv_options *options,
 	if (options == NULL)
 		options = &no_options;
 	if (url == NULL) {
-		execsrv_error_set(e, 0, "no URL to connect to");
+		execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "no URL to connect "
+		    "to");
 		return NULL;
 	}
 	if ((x = execsrv_new()) == NULL) {
-		execsrv_error_set(e, 0, "%s", strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
 		return NULL;
 	}
 	if (handshake_prepare(x, url, options, e) == -1) {
@@ -73,11 +74,12 @@ execsrv_spawn_open(const char *const *argv, bool is_server,
 	if (options == NULL)
 		options = &no_options;
 	if (argv == NULL || argv[0] == NULL) {
-		execsrv_error_set(e, 0, "no command to start");
+		execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "no command to "
+		    "start");
 		return NULL;
 	}
 	if ((x = execsrv_new()) == NULL) {
-		execsrv_error_set(e, 0, "%s", strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
 		return NULL;
 	}
 	if (handshake_prepare_command(x, argv, is_server, options, e) == -1) {

@@ -1,7 +1,10 @@
 #include "common/client/error.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/json/utf8.h"
@@ -46,15 +49,85 @@ execsrv_printable(char *text)
 }
 
 void
-execsrv_error_set(struct execsrv_error *e, int64_t code, const char *fmt, ...)
+execsrv_error_vset(struct execsrv_error *e, enum execsrv_reason why,
+    const char *fmt, va_list ap)
+{
+	int	 error = errno;
+	char	 text[sizeof(e->text)];
+
+	/* An argument may be the text that is there now. */
+	vsnprintf(text, sizeof(text), fmt, ap);
+	memset(e, 0, sizeof(*e));
+	e->reason = why;
+	if (why == EXECSRV_WHY_SYSTEM || why == EXECSRV_WHY_CONNECT)
+		e->os_error = error;
+	memcpy(e->text, text, sizeof(text));
+	execsrv_printable(e->text);
+}
+
+void
+execsrv_error_set(struct execsrv_error *e, enum execsrv_reason why,
+    const char *fmt, ...)
 {
 	va_list	 ap;
 
-	e->code = code;
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	execsrv_error_vset(e, why, fmt, ap);
 	va_end(ap);
+}
+
+void
+execsrv_error_answer(struct execsrv_error *e, int64_t code, const char *text)
+{
+	static const char	 mark[] = "(os error ";
+	const char		*p = text, *at = NULL;
+
+	execsrv_error_set(e, EXECSRV_WHY_SERVER, "%s", text);
+	e->code = code;
+	for (; (p = strstr(p, mark)) != NULL; p++)
+		at = p + strlen(mark);
+	if (at != NULL && isdigit((unsigned char)*at) &&
+	    strcspn(at, ")") <= 4)
+		e->os_error = atoi(at);
+}
+
+void
+execsrv_error_prefix(struct execsrv_error *e, const char *what)
+{
+	char	 text[sizeof(e->text)];
+
+	snprintf(text, sizeof(text), "%.200s: %.300s", what, e->text);
+	memcpy(e->text, text, sizeof(text));
 	execsrv_printable(e->text);
+}
+
+const char *
+execsrv_reason_name(enum execsrv_reason reason)
+{
+	static const char *const	 names[] = {
+		[EXECSRV_WHY_NONE] = "none",
+		[EXECSRV_WHY_ARGUMENT] = "argument",
+		[EXECSRV_WHY_SYSTEM] = "system",
+		[EXECSRV_WHY_CONNECT] = "connect",
+		[EXECSRV_WHY_REFUSED] = "refused",
+		[EXECSRV_WHY_TIMEOUT] = "timeout",
+		[EXECSRV_WHY_LOST] = "lost",
+		[EXECSRV_WHY_PROTOCOL] = "protocol",
+		[EXECSRV_WHY_SERVER] = "server",
+		[EXECSRV_WHY_ENDED] = "ended",
+		[EXECSRV_WHY_GAP] = "gap",
+		[EXECSRV_WHY_TOO_MUCH] = "too much",
+		[EXECSRV_WHY_CANCELLED] = "cancelled"
+	};
+	size_t	 i = (size_t)reason;
+
+	return i < sizeof(names) / sizeof(names[0]) ? names[i] : "unknown";
+}
+
+const char *
+execsrv_version(void)
+{
+	return EXECSRV_VERSION;
 }
 
 void

@@ -1,13 +1,26 @@
 /* Reasons of failures, as text that can be shown.  Pure. */
 #pragma once
 
+#include <stdarg.h>
 #include <stdint.h>
 
 #include "common/client/execsrv.h"
 
-/* Write a reason; characters that are not printable become '?'. */
-void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
+/*
+ * Write a reason; characters that are not printable become '?'.  With
+ * EXECSRV_WHY_SYSTEM and EXECSRV_WHY_CONNECT errno is part of it.
+ */
+void	 execsrv_error_set(struct execsrv_error *e, enum execsrv_reason why,
 	    const char *fmt, ...) PRINTF(3, 4);
+void	 execsrv_error_vset(struct execsrv_error *e, enum execsrv_reason why,
+	    const char *fmt, va_list ap) PRINTF(3, 0);
+
+/* Write what a server answered; its "(os error N)" is the errno. */
+void	 execsrv_error_answer(struct execsrv_error *e, int64_t code,
+	    const char *text);
+
+/* Put "what: " before the text. */
+void	 execsrv_error_prefix(struct execsrv_error *e, const char *what);
 
 /* Append "; " and what somebody else said. */
 void	 execsrv_error_add(struct execsrv_error *e, const char *said);

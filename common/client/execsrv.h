@@ -52,10 +52,53 @@ extern "C" {
 struct execsrv;
 struct execsrv_process;
 
-struct execsrv_error {
-	int64_t	 code;		/* of a JSON-RPC error; else 0 */
-	char	 text[512];	/* one printable line, whoever wrote it */
+/*
+ * Room for members of later versions: must be 0 in structs that the caller
+ * fills.  A program that was built with this header runs with all libraries of
+ * the same soname.
+ */
+#define EXECSRV_ROOM(n)	void *reserved[n]
+
+#define EXECSRV_VERSION_MAJOR	0
+#define EXECSRV_VERSION_MINOR	1
+#define EXECSRV_VERSION_PATCH	0
+#define EXECSRV_VERSION		"0.1.0"
+
+/* Return EXECSRV_VERSION of the library that is used. */
+const char	*execsrv_version(void);
+
+/* --- errors --- */
+
+/* What kind of failure it is; more may come. */
+enum execsrv_reason {
+	EXECSRV_WHY_NONE,	/* nothing failed */
+	EXECSRV_WHY_ARGUMENT,	/* what the caller passed cannot be used */
+	EXECSRV_WHY_SYSTEM,	/* a call of this system: os_error */
+	EXECSRV_WHY_CONNECT,	/* no connection: os_error */
+	EXECSRV_WHY_REFUSED,	/* the server or registry refuses the client */
+	EXECSRV_WHY_TIMEOUT,	/* no answer in time */
+	EXECSRV_WHY_LOST,	/* the connection was lost; a request may have
+				   been carried out */
+	EXECSRV_WHY_PROTOCOL,	/* the server broke the protocol */
+	EXECSRV_WHY_SERVER,	/* its answer: code, perhaps os_error */
+	EXECSRV_WHY_ENDED,	/* the server ended the session, or exited */
+	EXECSRV_WHY_GAP,	/* output that the server did not retain */
+	EXECSRV_WHY_TOO_MUCH,	/* more waits than there is room for */
+	EXECSRV_WHY_CANCELLED	/* by the caller */
 };
+
+struct execsrv_error {
+	int64_t			 code;		/* of JSON-RPC; else 0 */
+	enum execsrv_reason	 reason;
+	int			 os_error;	/* an errno, also of the server;
+						   0: unknown */
+	char			 text[512];	/* one printable line, whoever
+						   wrote it */
+	EXECSRV_ROOM(4);
+};
+
+/* Return a word for it: "timeout".  Never NULL. */
+const char	*execsrv_reason_name(enum execsrv_reason reason);
 
 /*
  * Make a text one printable line, in place: control characters, characters that
@@ -94,6 +137,7 @@ struct execsrv_url {
 	uint16_t		 port;		/* 0: any that is free */
 	char			 path[512];	/* with query; of the socket */
 	bool			 is_local;	/* on this machine */
+	EXECSRV_ROOM(4);
 };
 
 /*
@@ -150,6 +194,13 @@ struct execsrv_options {
 	const char	*ca_file;
 	/* Its path; NULL: where it is installed, see below. */
 	const char	*reach_program;
+	/*
+	 * How long to go on trying for the first connection while nobody is
+	 * there, it is lost, or the server does not answer; 0: it is tried
+	 * once.  Each attempt has connect_ms and initialize_ms.
+	 */
+	int		 open_ms;
+	EXECSRV_ROOM(8);
 };
 
 /*
@@ -201,6 +252,7 @@ struct execsrv_local {
 	 * the machine can see them.  It reads no file of settings.
 	 */
 	const char *const	*settings;
+	EXECSRV_ROOM(4);
 };
 
 /*
@@ -213,8 +265,9 @@ struct execsrv_local {
  * its standard error is part of the reason of a failure, the rest is dropped.
  *
  * l may be NULL.  The program is that of l, or of the environment variable
- * EXECSRVD (an absolute path; not in set-user-ID programs), or the one that was
- * installed with this library.
+ * EXECSRVD (an absolute path; not in set-user-ID programs), or the one beside
+ * the program, in the tree of the program or of this library, or where it was
+ * installed.
  *
  * It is a whole execsrvd, three processes: opening takes some 10 ms, closing
  * 40 ms, with 12 ms of processor time in all, against less than 1 ms of
@@ -271,6 +324,17 @@ enum execsrv_status {
 };
 
 enum execsrv_status execsrv_status(const struct execsrv *x);
+
+/*
+ * Call fn whenever the status has become another one from now on, before hooks
+ * that say the same of requests and processes.  why: of EXECSRV_RECOVERING and
+ * EXECSRV_FAILED; else NULL.  NULL: no more.
+ */
+typedef void execsrv_status_fn(void *arg, enum execsrv_status status,
+	    const struct execsrv_error *why);
+
+void		 execsrv_on_status(struct execsrv *x, execsrv_status_fn *fn,
+		    void *arg);
 
 /* Why it failed; an empty text when it has not.  x's. */
 const struct execsrv_error *execsrv_why(const struct execsrv *x);
@@ -329,6 +393,7 @@ struct execsrv_serve {
 	 * registry, is registered.  0: 10 s; below 0: not at all.
 	 */
 	int			 start_ms;
+	EXECSRV_ROOM(4);
 };
 
 /*
@@ -410,6 +475,12 @@ int		 execsrv_wait(struct execsrv *x, int timeout_ms)
 		    __attribute__((warn_unused_result));
 
 /*
+ * Make execsrv_wait() return, or the descriptor readable.  The only call that
+ * may come from any thread, and from a signal handler, until execsrv_close().
+ */
+void		 execsrv_wakeup(struct execsrv *x);
+
+/*
  * Back-pressure: while held, nothing is read from the server; hooks may still
  * get what was read already.
  */
@@ -433,6 +504,7 @@ bool		 execsrv_is_local(const struct execsrv *x);
 struct execsrv_overflow {
 	uint64_t	 held_back_ms;	/* processes had to wait */
 	uint64_t	 dropped;	/* bytes of their output */
+	EXECSRV_ROOM(4);
 };
 
 /*
@@ -464,6 +536,16 @@ const char	*execsrv_cwd(const struct execsrv *x);
  * as needed.
  */
 typedef void execsrv_done_fn(void *arg, const struct execsrv_error *e);
+
+/*
+ * Return the number of the request that was sent last, at once after it was.
+ * Cancel a request by its number: its hook is not called.  One that still waits
+ * for a connection is not sent; any other one the server carries out.  0, or -1
+ * with errno ENOENT: there is none, it was answered, or it is none of the
+ * requests that return 0 and -1.
+ */
+uint64_t	 execsrv_last_request(const struct execsrv *x);
+int		 execsrv_cancel(struct execsrv *x, uint64_t request);
 
 struct execsrv_bytes {
 	const void	*data;		/* in results never NULL, and followed
@@ -498,6 +580,7 @@ struct execsrv_environment {
 	const char *const	*path_folders;	/* to be put before PATH */
 	const char *const	*temporaries;	/* lists end with NULL, and
 						   may be NULL if empty */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_environment_fn(void *arg,
@@ -511,6 +594,7 @@ struct execsrv_environment *execsrv_environment_info_wait(struct execsrv *x,
 
 struct execsrv_condition {
 	const char	*status;	/* "ready" */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_condition_fn(void *arg,
@@ -526,6 +610,7 @@ struct execsrv_config_read {
 	const char		*cwd;		/* needed */
 	const char *const	*config;	/* "a.b", ended by NULL */
 	const char *const	*requirements;	/* likewise */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_config {
@@ -534,6 +619,7 @@ struct execsrv_config {
 	const char	*hostname;
 	const char	*config;		/* JSON */
 	const char	*requirements;		/* JSON */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_config_fn(void *arg, const struct execsrv_config *r,
@@ -554,10 +640,12 @@ struct execsrv_fs_path {
 	const char	*path;		/* needed */
 	const char	*sandbox;
 	bool		 no_follow;	/* a link on the way is an error */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_path {
 	const char	*path;
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_path_fn(void *arg, const struct execsrv_path *r,
@@ -578,6 +666,7 @@ struct execsrv_metadata {
 	uint64_t	 size;			/* bytes */
 	int64_t		 created_ms;		/* since 1970; 0: unknown */
 	int64_t		 modified_ms;
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_metadata_fn(void *arg, const struct execsrv_metadata *r,
@@ -595,6 +684,7 @@ struct execsrv_fs_look {
 	const char	*path;		/* needed */
 	const char	*sandbox;
 	bool		 no_follow;	/* a link on the way is an error */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_attributes {
@@ -606,6 +696,7 @@ struct execsrv_attributes {
 	int64_t		 modified_ns;
 	const char	*target;		/* of the link; NULL: not a
 						   link, or not UTF-8 */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_attributes_fn(void *arg,
@@ -630,6 +721,7 @@ struct execsrv_fs_set {
 	uint64_t	 modified_ns;
 	const char	*sandbox;
 	bool		 no_follow;
+	EXECSRV_ROOM(4);
 };
 
 /* fs/setAttributes */
@@ -644,6 +736,7 @@ struct execsrv_fs_link {
 	const char	*path;		/* of the link; needed */
 	const char	*target;	/* as it is stored; needed */
 	const char	*sandbox;
+	EXECSRV_ROOM(4);
 };
 
 /* fs/createSymlink: the name must not exist. */
@@ -657,6 +750,7 @@ int		 execsrv_fs_create_link_wait(struct execsrv *x,
 struct execsrv_fs_rename {
 	const char	*from, *to;	/* needed */
 	const char	*sandbox;
+	EXECSRV_ROOM(4);
 };
 
 /* fs/rename: atomic, replaces what is there. */
@@ -670,11 +764,13 @@ int		 execsrv_fs_rename_wait(struct execsrv *x,
 struct execsrv_entry {
 	const char	*name;
 	bool		 is_directory, is_file;	/* what a link leads to */
+	EXECSRV_ROOM(2);
 };
 
 struct execsrv_directory {
 	const struct execsrv_entry	*entries;	/* in no order */
 	size_t				 nentries;
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_directory_fn(void *arg, const struct execsrv_directory *r,
@@ -704,16 +800,19 @@ struct execsrv_fs_walk {
 	bool		 follow_links;		/* to directories */
 	bool		 prune_hidden;		/* do not enter .directories */
 	const char	*sandbox;
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_walked {
 	const char	*path;
 	const char	*kind;		/* "file" or "directory" */
+	EXECSRV_ROOM(2);
 };
 
 struct execsrv_unwalked {
 	const char	*path;
 	const char	*message;
+	EXECSRV_ROOM(2);
 };
 
 struct execsrv_tree {
@@ -722,6 +821,7 @@ struct execsrv_tree {
 	const struct execsrv_unwalked	*errors;
 	size_t				 nerrors;
 	bool				 is_truncated;	/* by a limit */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_tree_fn(void *arg, const struct execsrv_tree *r,
@@ -737,6 +837,7 @@ struct execsrv_tree *execsrv_fs_walk_wait(struct execsrv *x,
 
 struct execsrv_content {
 	struct execsrv_bytes	 bytes;
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_content_fn(void *arg, const struct execsrv_content *r,
@@ -760,6 +861,7 @@ struct execsrv_fs_write {
 	 * structs below, with the capability execsrvFsAttributes.
 	 */
 	uint64_t		 mode;
+	EXECSRV_ROOM(4);
 };
 
 /* fs/writeFile: create or replace; execsrv_file_write() takes any size. */
@@ -776,6 +878,7 @@ struct execsrv_fs_create {
 	const char	*sandbox;
 	bool		 no_follow;
 	uint64_t	 mode;		/* of what is new; 0: 0777 */
+	EXECSRV_ROOM(4);
 };
 
 /* fs/createDirectory */
@@ -792,6 +895,7 @@ struct execsrv_fs_remove {
 	bool		 must_exist;
 	const char	*sandbox;
 	bool		 no_follow;	/* not with recursive */
+	EXECSRV_ROOM(4);
 };
 
 /* fs/remove: links are removed, never followed. */
@@ -806,6 +910,7 @@ struct execsrv_fs_copy {
 	const char	*from, *to;	/* needed */
 	bool		 recursive;	/* needed for directories */
 	const char	*sandbox;
+	EXECSRV_ROOM(4);
 };
 
 /* fs/copy: on the server's side. */
@@ -830,10 +935,12 @@ struct execsrv_fs_open {
 					   created or emptied */
 	const char	*sandbox;
 	uint64_t	 permissions;	/* mode of a new file; 0: 0666 */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_fs_handle {
 	const char	*handle;	/* needed */
+	EXECSRV_ROOM(4);
 };
 
 /* fs/open: at most 128 on a connection. */
@@ -856,11 +963,13 @@ struct execsrv_fs_read_block {
 	const char	*handle;	/* needed */
 	uint64_t	 offset;
 	uint64_t	 len;		/* 1 to 1 MiB */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_block {
 	struct execsrv_bytes	 bytes;
 	bool			 is_end;	/* fewer than asked for */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_block_fn(void *arg, const struct execsrv_block *r,
@@ -878,6 +987,7 @@ struct execsrv_fs_write_block {
 	const char		*handle;	/* needed */
 	uint64_t		 offset;	/* gaps read as zeros */
 	struct execsrv_bytes	 bytes;		/* 1 to 1 MiB */
+	EXECSRV_ROOM(4);
 };
 
 /* fs/writeBlock */
@@ -908,6 +1018,7 @@ struct execsrv_transfer_hooks {
 	 */
 	void	(*on_done)(void *arg, uint64_t bytes,
 		    const struct execsrv_error *e);
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_file {
@@ -916,6 +1027,7 @@ struct execsrv_file {
 	uint64_t	 offset;	/* where to begin; when read only */
 	uint64_t	 len;		/* bytes; 0: to its end */
 	uint64_t	 mode;		/* of a new file; 0: 0666 */
+	EXECSRV_ROOM(4);
 };
 
 /*
@@ -952,6 +1064,7 @@ struct execsrv_watch_hooks {
 	/* A path may exist now, or the connection was lost.  The watch is
 	   over. */
 	void	(*on_changed)(void *arg);
+	EXECSRV_ROOM(4);
 };
 
 /*
@@ -976,6 +1089,7 @@ struct execsrv_header {
 	/* In requests, with the capability httpHeaderEnvVars: a variable of the
 	   server, whose value is appended. */
 	const char	*variable;
+	EXECSRV_ROOM(2);
 };
 
 struct execsrv_http_request {
@@ -987,12 +1101,14 @@ struct execsrv_http_request {
 	uint64_t			 timeout_ms;	/* all of it; 0: none */
 	const char			*redirects;	/* "follow", "stop";
 							   NULL: follow */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_http_head {
 	uint64_t			 status;	/* 404 is no error */
 	const struct execsrv_header	*headers;
 	size_t				 nheaders;
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_http_hooks {
@@ -1001,6 +1117,7 @@ struct execsrv_http_hooks {
 	/* Always the last: NULL, or why it is not complete.  Free the request
 	   here or later. */
 	void	(*on_done)(void *arg, const struct execsrv_error *e);
+	EXECSRV_ROOM(4);
 };
 
 /*
@@ -1046,10 +1163,22 @@ typedef void execsrv_note_fn(void *arg, const char *method,
 void		 execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn,
 		    void *arg);
 
+/*
+ * Call fn with every message that is sent or has come, which may have secrets
+ * of the environment in it, but never bearer_token.  It must not use x, and may
+ * be called from any call.  NULL: no more.
+ */
+typedef void execsrv_trace_fn(void *arg, bool is_sent, const char *text,
+	    size_t len);
+
+void		 execsrv_on_trace(struct execsrv *x, execsrv_trace_fn *fn,
+		    void *arg);
+
 /* --- the session --- */
 
 struct execsrv_retain {
 	uint64_t	 ttl_ms;	/* 0: the server's default */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_retain_fn(void *arg, const struct execsrv_retain *r,
@@ -1076,11 +1205,13 @@ struct execsrv_process_info {
 	bool		 is_exited, is_closed;
 	int64_t		 exit_code;	/* -1: it runs, or unknown */
 	uint64_t	 next_seq;	/* number of its next event */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_process_list {
 	const struct execsrv_process_info	*processes;
 	size_t					 nprocesses;
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_process_list_fn(void *arg,
@@ -1098,12 +1229,14 @@ struct execsrv_process_read {
 	uint64_t	 after_seq;	/* events with a higher number */
 	uint64_t	 max_bytes;	/* 0: no limit */
 	uint64_t	 wait_ms;	/* for an event */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_chunk {
 	uint64_t		 seq;
 	const char		*stream;	/* "stdout", "stderr", "pty" */
 	struct execsrv_bytes	 bytes;
+	EXECSRV_ROOM(2);
 };
 
 struct execsrv_retained {
@@ -1114,6 +1247,7 @@ struct execsrv_retained {
 	bool				 is_sandbox_denied;
 	int64_t				 exit_code;	/* -1: none */
 	const char			*failure;	/* or NULL */
+	EXECSRV_ROOM(4);
 };
 
 typedef void execsrv_retained_fn(void *arg, const struct execsrv_retained *r,
@@ -1158,6 +1292,7 @@ struct execsrv_hooks {
 	/* The last, instead of on_closed: the connection failed, or output was
 	   lost that the server did not retain. */
 	void	(*on_lost)(void *arg, const struct execsrv_error *e);
+	EXECSRV_ROOM(4);
 };
 
 /* Variables of the server for a process, applied in this order. */
@@ -1169,6 +1304,7 @@ struct execsrv_env_policy {
 						   NULL if empty */
 	const char *const	*set;		/* NAME=VALUE to add */
 	const char *const	*include_only;	/* patterns of names to keep */
+	EXECSRV_ROOM(4);
 };
 
 struct execsrv_start {
@@ -1191,6 +1327,7 @@ struct execsrv_start {
 	 * For servers with networkProxyLaunch; others would ignore it.
 	 */
 	const char *const	*allow_domains;
+	EXECSRV_ROOM(4);
 };
 
 /*

@@ -54,7 +54,8 @@ handshake_prepare_command(struct execsrv *x, const char *const *argv,
 	recovery_set_limit(&x->recovery, 0);
 	if (transport_spawn(&x->transport, argv, environ, is_server) == 0)
 		return 0;
-	execsrv_error_set(e, 0, "%s: %s", argv[0], strerror(errno));
+	execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s: %s", argv[0],
+	    strerror(errno));
 	return -1;
 }
 
@@ -67,7 +68,8 @@ handshake_open(struct execsrv *x)
 	uint64_t	 now = execsrv_now(x);
 
 	assert(x->state == EXECSRV_WAITING && execsrv_is_opening(x));
-	recovery_open(&x->recovery, now, o->connect_ms);
+	recovery_open(&x->recovery, now, o->open_ms > 0 ? o->open_ms :
+	    o->connect_ms);
 	if (transport_is_connecting(&x->transport)) {
 		recovery_allow(&x->recovery, now, o->connect_ms, true);
 		execsrv_set_state(x, EXECSRV_CONNECTING);
@@ -77,25 +79,45 @@ handshake_open(struct execsrv *x)
 static void
 give_up(struct execsrv *x)
 {
-	if (!execsrv_is_opening(x))
-		execsrv_fail(x, "the connection was lost: %s",
-		    recovery_why(&x->recovery)->text);
-	else if (x->state == EXECSRV_INITIALIZING)
-		execsrv_fail(x, "the server does not answer initialize");
-	else if (transport_is_upgrading(&x->transport))
-		execsrv_fail(x, "the server does not answer");
-	else
-		execsrv_fail(x, "%s: %s", x->opening.where,
-		    strerror(ETIMEDOUT));
+	struct execsrv_error	 e = *recovery_why(&x->recovery);
+
+	if (!execsrv_is_opening(x)) {
+		execsrv_error_prefix(&e, "the connection was lost");
+		execsrv_fail_as(x, &e);
+	} else if (x->state == EXECSRV_INITIALIZING) {
+		execsrv_fail(x, EXECSRV_WHY_TIMEOUT,
+		    "the server does not answer initialize");
+	} else if (transport_is_upgrading(&x->transport)) {
+		execsrv_fail(x, EXECSRV_WHY_TIMEOUT,
+		    "the server does not answer");
+	} else if (e.text[0] != '\0') {
+		execsrv_fail_as(x, &e);
+	} else {
+		errno = ETIMEDOUT;
+		execsrv_fail(x, EXECSRV_WHY_CONNECT, "%s: %s",
+		    x->opening.where, strerror(errno));
+	}
+}
+
+/* Another server at this address, or this one later, may take it. */
+static bool
+may_pass(int error)
+{
+	return error == ECONNREFUSED || error == ENOENT ||
+	    error == ETIMEDOUT || error == EHOSTUNREACH ||
+	    error == ENETUNREACH || error == ECONNRESET || error == ENETDOWN;
 }
 
 /* Not now, not there, or not at all. */
 static void
 on_first_failed(struct execsrv *x, int error)
 {
+	bool			 is_reach;
 	struct execsrv_address	*a = &x->opening.address;
+	struct execsrv_error	 e;
 
 	assert(execsrv_is_opening(x));
+	is_reach = execsrv_reach_is_set(&x->opening.reach);
 	if (error == EAGAIN) {
 		recovery_retry_in(&x->recovery, execsrv_now(x), FULL_MS);
 	} else if (error == ECONNREFUSED && a->is_name) {
@@ -106,10 +128,16 @@ on_first_failed(struct execsrv *x, int error)
 		if (x->state != EXECSRV_WAITING)
 			execsrv_set_state(x, EXECSRV_WAITING);
 	} else {
-		execsrv_fail(x, "%s: %s",
-		    execsrv_reach_is_set(&x->opening.reach) ?
+		errno = error;
+		execsrv_error_set(&e, EXECSRV_WHY_CONNECT, "%s: %s", is_reach ?
 		    execsrv_reach_program(&x->opening.reach) :
 		    x->opening.where, strerror(error));
+		if (is_reach || !may_pass(error) || !execsrv_tries_on(x))
+			execsrv_fail_as(x, &e);
+		else if (x->state == EXECSRV_WAITING)
+			recovery_failed(&x->recovery, execsrv_now(x), &e);
+		else
+			execsrv_lose_as(x, &e);
 	}
 }
 
@@ -120,6 +148,7 @@ attempt(struct execsrv *x)
 {
 	struct opening	*o = &x->opening;
 	uint64_t	 now = execsrv_now(x);
+	struct execsrv_error	 e;
 
 	assert(x->state == EXECSRV_WAITING);
 	if (dialing_start(o, &x->transport) == 0) {
@@ -128,7 +157,9 @@ attempt(struct execsrv *x)
 	} else if (execsrv_is_opening(x)) {
 		on_first_failed(x, errno);
 	} else {
-		recovery_failed(&x->recovery, now, errno);
+		execsrv_error_set(&e, EXECSRV_WHY_CONNECT,
+		    "cannot connect: %s", strerror(errno));
+		recovery_failed(&x->recovery, now, &e);
 	}
 }
 
@@ -140,11 +171,12 @@ on_connected(struct execsrv *x)
 
 	if (error != 0 && execsrv_is_opening(x))
 		on_first_failed(x, error);
-	else if (error != 0)
-		execsrv_lose(x, "cannot connect: %s", strerror(error));
+	else if ((errno = error) != 0)
+		execsrv_lose(x, EXECSRV_WHY_CONNECT, "cannot connect: %s",
+		    strerror(error));
 	else if (dialing_greet(o, &x->transport) == -1 && errno != EPIPE)
-		execsrv_lose(x, "cannot send to " REACH ": %s",
-		    strerror(errno));
+		execsrv_lose(x, EXECSRV_WHY_SYSTEM, "cannot send to " REACH
+		    ": %s", strerror(errno));
 }
 
 /* --- execsrv-reach --- */
@@ -153,12 +185,17 @@ on_connected(struct execsrv *x)
 static void
 on_reach_failed(struct execsrv *x, const char *why, bool is_permanent)
 {
-	if (execsrv_is_opening(x))
-		execsrv_fail(x, "%.200s: %s", x->opening.where, why);
+	if (execsrv_is_opening(x) && !is_permanent)
+		execsrv_lose(x, EXECSRV_WHY_REFUSED, "%.200s: %s",
+		    x->opening.where, why);
+	else if (execsrv_is_opening(x))
+		execsrv_fail(x, EXECSRV_WHY_REFUSED, "%.200s: %s",
+		    x->opening.where, why);
 	else if (is_permanent)
-		execsrv_fail(x, "the connection was lost: %s", why);
+		execsrv_fail(x, EXECSRV_WHY_REFUSED,
+		    "the connection was lost: %s", why);
 	else
-		execsrv_lose(x, "%s", why);
+		execsrv_lose(x, EXECSRV_WHY_LOST, "%s", why);
 }
 
 bool
@@ -186,7 +223,8 @@ handshake_on_hello(struct execsrv *x, char *text, size_t len)
 		on_reach_failed(x, why, is_permanent);
 		break;
 	case -1:
-		execsrv_fail(x, REACH " sent a malformed answer");
+		execsrv_fail(x, EXECSRV_WHY_PROTOCOL,
+		    REACH " sent a malformed answer");
 		break;
 	}
 }
@@ -196,14 +234,18 @@ handshake_on_hello(struct execsrv *x, char *text, size_t len)
 static void
 on_refused(struct execsrv *x, const struct execsrv_error *e)
 {
+	struct execsrv_error	 copy = *e;
+
 	if (execsrv_is_opening(x)) {
 		execsrv_fail_as(x, e);
 	} else if (e->code == ATTACHED) {
 		recovery_reset_backoff(&x->recovery);
-		execsrv_lose(x, "%s", e->text);
+		execsrv_lose_as(x, e);
 	} else {
-		execsrv_fail(x, "the connection was lost, and the session "
-		    "cannot be resumed: %s", e->text);
+		copy.code = 0;
+		execsrv_error_prefix(&copy, "the connection was lost, and the "
+		    "session cannot be resumed");
+		execsrv_fail_as(x, &copy);
 	}
 }
 
@@ -221,12 +263,12 @@ on_session(void *arg, const struct execsrv_answer *a)
 	}
 	if (execsrv_is_opening(x) && opening_take_session(&x->opening,
 	    a->json, a->result) == -1) {
-		execsrv_fail(x, "the server's answer to initialize is "
-		    "malformed");
+		execsrv_fail(x, EXECSRV_WHY_PROTOCOL, "the server's answer to "
+		    "initialize is malformed");
 		return;
 	}
 	execsrv_set_state(x, EXECSRV_CATCHING_UP);
-	if (transport_send(&x->transport, done, strlen(done)) == 0)
+	if (execsrv_send(x, done, strlen(done)) == 0)
 		execsrv_process_catch_up(x);
 }
 
@@ -240,12 +282,12 @@ initialize(struct execsrv *x)
 
 	execsrv_set_state(x, EXECSRV_INITIALIZING);
 	recovery_allow(&x->recovery, execsrv_now(x), x->opening.initialize_ms,
-	    execsrv_is_opening(x));
+	    execsrv_is_opening(x) && x->opening.open_ms == 0);
 	buf_init(&b, INITIALIZE_MAX);
 	if (opening_put_initialize(&x->opening, &b) == -1 ||
 	    execsrv_request(x, "initialize", (char *)buf_data(&b), b.len,
 	    &opts) == -1)
-		execsrv_fail(x, "out of memory");
+		execsrv_fail_memory(x);
 	buf_fini(&b);
 }
 
@@ -283,14 +325,16 @@ handshake_step(struct execsrv *x, short revents)
 		if (recovery_is_over(&x->recovery, now))
 			give_up(x);
 		else if (recovery_is_due(&x->recovery, now))
-			execsrv_lose(x, "the server does not answer");
+			execsrv_lose(x, EXECSRV_WHY_TIMEOUT,
+			    "the server does not answer");
 		else if (transport_is_connecting(&x->transport) &&
 		    revents != 0)
 			on_connected(x);
 		break;
 	case EXECSRV_CATCHING_UP:
 		if (now >= catch_up_until(x))
-			execsrv_lose(x, "the server does not answer");
+			execsrv_lose(x, EXECSRV_WHY_TIMEOUT,
+			    "the server does not answer");
 		break;
 	case EXECSRV_OPEN:
 	case EXECSRV_LOST:
@@ -312,7 +356,7 @@ handshake_check(struct execsrv *x)
 void
 handshake_recover(struct execsrv *x)
 {
-	assert(x->state == EXECSRV_LOST && !execsrv_is_opening(x));
+	assert(x->state == EXECSRV_LOST);
 	transport_close(&x->transport);
 	execsrv_set_state(x, EXECSRV_WAITING);
 	calls_disconnected(&x->calls);

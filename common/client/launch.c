@@ -19,6 +19,7 @@
 #include "common/envlist.h"
 #include "common/fd.h"
 #include "common/program.h"
+#include "config.h"
 
 #define VARIABLE	"EXECSRVD"
 

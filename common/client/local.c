@@ -59,8 +59,8 @@ execsrv_connect_local(const struct execsrv_local *l,
 	if (execsrv_find_server(l->program, path, e) == -1)
 		return NULL;
 	if ((argv = local_make_argv(path, l->settings)) == NULL) {
-		execsrv_error_set(e, 0, "%s: cannot be started: %s", path,
-		    strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s: cannot be "
+		    "started: %s", path, strerror(errno));
 		return NULL;
 	}
 	x = execsrv_spawn_open(argv, true, o, e);

@@ -113,6 +113,7 @@ execsrv_handle(struct execsrv *x, short revents)
 	x->is_handling = true;
 	if (x->state != EXECSRV_GONE)
 		handle(x, revents);
+	execsrv_tell_status(x);
 	if (x->state == EXECSRV_GONE) {
 		calls_fail(&x->calls, &x->why);
 		execsrv_http_lost(x);

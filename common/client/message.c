@@ -1,4 +1,5 @@
 /* Messages of the server: answers, notifications, requests. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,16 @@
 
 #define UNKNOWN_METHOD	(-32601)
 #define INTERNAL_ERROR	(-32603)
+
+void
+calls_fail_memory(struct calls *cs)
+{
+	struct execsrv_error	 e;
+
+	errno = ENOMEM;
+	execsrv_error_set(&e, EXECSRV_WHY_SYSTEM, "out of memory");
+	cs->events->on_failed(cs->arg, &e);
+}
 
 static void
 read_error(const struct json *j, uint32_t error, struct execsrv_error *e)
@@ -21,7 +32,7 @@ read_error(const struct json *j, uint32_t error, struct execsrv_error *e)
 	    sizeof(text));
 	if (code == 0 || json_i64(j, code, &n) == -1 || n == 0)
 		n = INTERNAL_ERROR;	/* 0 is for reasons of our own */
-	execsrv_error_set(e, n, "%s", text[0] != '\0' ? text :
+	execsrv_error_answer(e, n, text[0] != '\0' ? text :
 	    "the server sent an error without a message");
 }
 
@@ -43,9 +54,10 @@ on_stray_response(struct calls *cs, const struct execsrv_error *error)
 {
 	struct execsrv_error	 e;
 
-	execsrv_error_set(&e, 0, "the server sent a response to no request%s%s",
-	    error != NULL ? ": " : "", error != NULL ? error->text : "");
-	cs->events->on_protocol_error(cs->arg, e.text);
+	execsrv_error_set(&e, EXECSRV_WHY_PROTOCOL, "the server sent a "
+	    "response to no request%s%s", error != NULL ? ": " : "",
+	    error != NULL ? error->text : "");
+	cs->events->on_protocol_error(cs->arg, &e);
 }
 
 static void
@@ -88,7 +100,7 @@ on_request(struct calls *cs, uint32_t id)
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
-		cs->events->on_failed(cs->arg, "out of memory");
+		calls_fail_memory(cs);
 	else
 		(void)calls_send_text(cs);
 }
@@ -130,8 +142,11 @@ is_message(const struct json *j, uint32_t id, uint32_t method,
 static void
 on_no_rpc(struct calls *cs)
 {
-	cs->events->on_protocol_error(cs->arg,
+	struct execsrv_error	 e;
+
+	execsrv_error_set(&e, EXECSRV_WHY_PROTOCOL,
 	    "the server sent a message that is not JSON-RPC");
+	cs->events->on_protocol_error(cs->arg, &e);
 }
 
 static void

@@ -31,15 +31,16 @@ take_token(struct opening *o, const char *token, struct execsrv_error *e)
 	for (i = 0; i < len && token[i] > ' ' && token[i] < 0x7f; i++)
 		continue;
 	if (len == 0 || i < len || len > EXECSRV_TOKEN_MAX) {
-		execsrv_error_set(e, 0, "the bearer token must have 1 to %d "
+		execsrv_error_set(e, EXECSRV_WHY_ARGUMENT,
+		    "the bearer token must have 1 to %d "
 		    "characters, printable ASCII without blanks",
 		    EXECSRV_TOKEN_MAX);
 		return -1;
 	}
 	if (sodium_init() == -1 ||
 	    (o->token = sodium_malloc(len + 1)) == NULL) {
-		execsrv_error_set(e, 0, "cannot lock memory for the bearer "
-		    "token: %s", strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "cannot lock memory "
+		    "for the bearer token: %s", strerror(errno));
 		return -1;
 	}
 	memcpy(o->token, token, len + 1);
@@ -54,12 +55,14 @@ take_resume(struct opening *o, const char *id, struct execsrv_error *e)
 	size_t		 len = strlen(id);
 
 	if (len == 0 || len >= sizeof(o->resume) || !utf8_is_valid(id, len)) {
-		execsrv_error_set(e, 0, "resume_session must be the id of a "
+		execsrv_error_set(e, EXECSRV_WHY_ARGUMENT,
+		    "resume_session must be the id of a "
 		    "session, UTF-8 of 1 to %zu bytes", sizeof(o->resume) - 1);
 		return -1;
 	}
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
-		execsrv_error_set(e, 0, "getrandom: %s", strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "getrandom: %s",
+		    strerror(errno));
 		return -1;
 	}
 	memcpy(o->resume, id, len + 1);
@@ -83,13 +86,15 @@ opening_take_options(struct opening *o, const struct execsrv_options *options,
 
 	assert(o->name == NULL && o->token == NULL);
 	if ((o->name = strdup(name != NULL ? name : "libexecsrv")) == NULL) {
-		execsrv_error_set(e, 0, "%s", strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
 		return -1;
 	}
 	if (options->connect_ms > 0)
 		o->connect_ms = options->connect_ms;
 	if (options->initialize_ms > 0)
 		o->initialize_ms = options->initialize_ms;
+	if (options->open_ms > 0)
+		o->open_ms = options->open_ms;
 	if (options->bearer_token != NULL &&
 	    take_token(o, options->bearer_token, e) == -1)
 		return -1;
@@ -115,7 +120,7 @@ opening_set_command(struct opening *o, const char *command,
 	o->address.is_local = true;
 	if ((o->where = strdup(command)) != NULL)
 		return 0;
-	execsrv_error_set(e, 0, "%s", strerror(errno));
+	execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
 	return -1;
 }
 
@@ -132,7 +137,7 @@ opening_set_url(struct opening *o, const char *url,
 	}
 	if ((o->where = strdup(url)) != NULL)
 		return 0;
-	execsrv_error_set(e, 0, "%s", strerror(errno));
+	execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
 	return -1;
 }
 

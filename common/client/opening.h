@@ -28,6 +28,7 @@ struct opening {
 	char			*name;		/* of the client */
 	char			*token;		/* or NULL; locked memory */
 	int			 connect_ms, initialize_ms;
+	int			 open_ms;	/* 0: tried once */
 	char			 resume[128];	/* a session; empty: none */
 	char			 tag[24];	/* in ids, of such a session */
 	/* What initialize told. */

@@ -40,9 +40,9 @@ client_reach_take_url(struct execsrv_reach *r, const char *url,
 		url += strlen(REMOTE);
 		if ((at = strrchr(url, '@')) == NULL || at == url ||
 		    at[1] == '\0') {
-			execsrv_error_set(e, 0, "%.200s: expected "
-			    "remote:ENVIRONMENT@https://REGISTRY",
-			    url - strlen(REMOTE));
+			execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "%.200s: "
+			    "expected remote:ENVIRONMENT@https://REGISTRY", url
+			    - strlen(REMOTE));
 			return -1;
 		}
 		r->environment = strndup(url, (size_t)(at - url));
@@ -51,7 +51,7 @@ client_reach_take_url(struct execsrv_reach *r, const char *url,
 	r->url = strdup(url);
 	if (r->url != NULL && (at == NULL || r->environment != NULL))
 		return 0;
-	execsrv_error_set(e, 0, "%s", strerror(errno));
+	execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
 	return -1;
 }
 
@@ -66,8 +66,9 @@ execsrv_reach_prepare(struct execsrv_reach *r, const char *url,
 	assert(execsrv_reach_is(url) && r->url == NULL);
 	if (strlen(url) + (ca != NULL ? strlen(ca) : 0) >
 	    EXECSRV_REACH_ASK_MAX / 4) {
-		execsrv_error_set(e, 0, "%.200s...: longer than %d bytes with "
-		    "ca_file", url, EXECSRV_REACH_ASK_MAX / 4);
+		execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "%.200s...: longer "
+		    "than %d bytes with ca_file", url, EXECSRV_REACH_ASK_MAX /
+		    4);
 		return -1;
 	}
 	if (client_reach_take_url(r, url, e) == -1)
@@ -75,7 +76,7 @@ execsrv_reach_prepare(struct execsrv_reach *r, const char *url,
 	program_find(PROGRAM, found, sizeof(found));
 	if ((r->program = strdup(program != NULL ? program : found)) == NULL ||
 	    (ca != NULL && (r->ca_file = strdup(ca)) == NULL)) {
-		execsrv_error_set(e, 0, "%s", strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s", strerror(errno));
 		return -1;
 	}
 	return 0;

@@ -69,10 +69,10 @@ back_off(struct recovery *r, uint64_t now)
 }
 
 void
-recovery_failed(struct recovery *r, uint64_t now, int error)
+recovery_failed(struct recovery *r, uint64_t now,
+    const struct execsrv_error *why)
 {
-	assert(error != 0);
-	execsrv_error_set(&r->why, 0, "cannot connect: %s", strerror(error));
+	r->why = *why;
 	back_off(r, now);
 }
 
@@ -83,12 +83,12 @@ recovery_reset_backoff(struct recovery *r)
 }
 
 void
-recovery_lost(struct recovery *r, uint64_t now, const char *why,
-    bool was_behind)
+recovery_lost(struct recovery *r, uint64_t now,
+    const struct execsrv_error *why, bool was_behind)
 {
 	assert(r->recover_ms > 0);
 	assert(r->read_max >= READ_MIN && r->read_max <= READ_MAX);
-	execsrv_error_set(&r->why, 0, "%s", why);
+	r->why = *why;
 	if (r->has_progress) {
 		r->deadline = now + (uint64_t)r->recover_ms;
 		r->attempt_at = now;

@@ -33,7 +33,8 @@ void	 recovery_allow(struct recovery *r, uint64_t now, int ms, bool is_all);
 
 /* Set the next attempt in ms; after a backoff, as this one failed. */
 void	 recovery_retry_in(struct recovery *r, uint64_t now, unsigned ms);
-void	 recovery_failed(struct recovery *r, uint64_t now, int error);
+void	 recovery_failed(struct recovery *r, uint64_t now,
+	    const struct execsrv_error *why);
 
 /* Make the next backoff the shortest. */
 void	 recovery_reset_backoff(struct recovery *r);
@@ -43,8 +44,8 @@ void	 recovery_reset_backoff(struct recovery *r);
  * progress on it, a new deadline.  was_behind: it was lost while missed output
  * was read, which is then read in smaller pieces.
  */
-void	 recovery_lost(struct recovery *r, uint64_t now, const char *why,
-	    bool was_behind);
+void	 recovery_lost(struct recovery *r, uint64_t now,
+	    const struct execsrv_error *why, bool was_behind);
 const struct execsrv_error *recovery_why(const struct recovery *r);
 
 /* Note progress: a request was answered, or output came. */

@@ -62,7 +62,8 @@ typed_on_answer(void *arg, const struct execsrv_answer *a)
 
 	if (a->error == NULL && (r = execsrv_jsonmap_get(t->request->out,
 	    a->json, a->result)) == NULL)
-		execsrv_error_set(&e, 0, errno == ENOMEM ? "out of memory" :
+		execsrv_error_set(&e, errno == ENOMEM ? EXECSRV_WHY_SYSTEM :
+		    EXECSRV_WHY_PROTOCOL, errno == ENOMEM ? "out of memory" :
 		    "the server's answer to %s is malformed",
 		    t->request->method);
 	typed_give(t, r, r != NULL ? NULL : a->error != NULL ? a->error : &e);
@@ -87,7 +88,7 @@ send_typed(struct execsrv *x, const struct request *q, const struct buf *b,
 {
 	struct execsrv_call_opts	 opts = {
 		.fn = typed_on_answer, .arg = t, .owns_arg = true,
-		.is_safe = q->is_safe
+		.is_safe = q->is_safe, .is_callers = t->waiting == NULL
 	};
 
 	return execsrv_request(x, q->method, (char *)buf_data(b), b->len,
@@ -137,8 +138,7 @@ typed_wait_for(struct execsrv *x, const struct request *q, const void *in,
 	int		 left = timeout_ms;
 
 	if ((t = request(x, q, in, &opts)) == NULL) {
-		execsrv_error_set(e, 0, "%s", execsrv_status(x) ==
-		    EXECSRV_FAILED ? execsrv_why(x)->text : strerror(errno));
+		execsrv_error_unsent(e, x);
 		return NULL;
 	}
 	/* A client that fails answers all its requests. */
@@ -146,8 +146,8 @@ typed_wait_for(struct execsrv *x, const struct request *q, const void *in,
 		if (timeout_ms < 0)
 			continue;
 		if ((now = clock_ms()) >= until) {
-			execsrv_error_set(e, 0, "the server does not answer "
-			    "%s", q->method);
+			execsrv_error_set(e, EXECSRV_WHY_TIMEOUT, "the server "
+			    "does not answer %s", q->method);
 			break;
 		}
 		left = (int)(until - now);

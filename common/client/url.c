@@ -112,9 +112,9 @@ execsrv_address_parse(const char *text, struct execsrv_address *a,
 	if (error == ENDPOINT_OK && ep.kind == ENDPOINT_STDIO)
 		error = ENDPOINT_SCHEME;
 	if (error != ENDPOINT_OK) {
-		execsrv_error_set(e, 0, "%.200s: %s; expected ws://IP:PORT "
-		    "with a numeric IP, wss://HOST, unix:PATH or "
-		    "remote:ENVIRONMENT@https://REGISTRY", text,
+		execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "%.200s: %s; "
+		    "expected ws://IP:PORT with a numeric IP, wss://HOST, "
+		    "unix:PATH or remote:ENVIRONMENT@https://REGISTRY", text,
 		    why_not(error));
 		return -1;
 	}

@@ -125,7 +125,8 @@ static struct execsrv *
 begin(uint8_t flags, struct trace *t)
 {
 	static const struct execsrv_hooks	 hooks = {
-		on_answer, on_output, on_exited, on_closed, NULL
+		.on_answer = on_answer, .on_output = on_output,
+		.on_exited = on_exited, .on_closed = on_closed
 	};
 	static const char *const	 argv[] = { "a", NULL };
 	static const char *const	 env[] = { NULL };

@@ -146,7 +146,8 @@ give_line(struct execsrv *x, const uint8_t *data, size_t len)
 	if (utf8_is_valid(line, len))
 		execsrv_on_message(x, line, len);
 	else
-		execsrv_fail(x, "the server sent a message that is not UTF-8");
+		execsrv_fail(x, EXECSRV_WHY_PROTOCOL,
+		    "the server sent a message that is not UTF-8");
 	free(line);
 }
 

@@ -117,7 +117,7 @@ static void
 check_address(const char *text, const struct execsrv_url *u, bool is_good)
 {
 	struct execsrv_address	 a;
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 	char			 reason[sizeof(e.text)];
 	int			 r = execsrv_address_parse(text, &a, &e);
 

@@ -106,7 +106,7 @@ blocks(void)
 					    .bytes = { "xyz", 3 } };
 	struct execsrv_fs_read_block	 get = { .handle = "h", .offset = 1,
 					    .len = 10 };
-	struct execsrv_fs_handle	 h = { "h" };
+	struct execsrv_fs_handle	 h = { .handle = "h" };
 	struct execsrv_block		*b;
 
 	MUST(execsrv_fs_open_wait(x, &open, MS, &e) == 0);
@@ -166,7 +166,7 @@ static void
 big_file(void)
 {
 	static const struct execsrv_transfer_hooks	 hooks = {
-		on_data, on_room, on_done
+		.on_data = on_data, .on_room = on_room, .on_done = on_done
 	};
 	struct execsrv_file	 f = { .path = path };
 	struct execsrv_transfer	*t;
@@ -219,8 +219,9 @@ on_end(void *arg, const struct execsrv_error *why)
 static void
 http(const char *url)
 {
-	static const struct execsrv_http_hooks	 hooks = { on_head, on_body,
-						    on_end };
+	static const struct execsrv_http_hooks	 hooks = {
+		.on_head = on_head, .on_body = on_body, .on_done = on_end
+	};
 	struct execsrv_http_request	 in = { .method = "GET", .url = url };
 	struct execsrv_http		*h;
 	struct moved			 m = { .at = 0 };
@@ -252,8 +253,9 @@ on_changed(void *arg)
 static void
 watch(void)
 {
-	static const struct execsrv_watch_hooks	 hooks = { on_answer,
-						    on_changed };
+	static const struct execsrv_watch_hooks	 hooks = {
+		.on_answer = on_answer, .on_changed = on_changed
+	};
 	const char *const	 missing[] = { other, NULL };
 	struct execsrv_fs_write	 put = { .path = other, .bytes = { "", 0 } };
 	struct execsrv_watch	*w;

@@ -223,7 +223,8 @@ static const char *const	 two[] = { "a.b", "c", NULL };
 #define execsrv_fs_write_block_in	execsrv_fs_write_block
 #define execsrv_process_read_in		execsrv_process_read
 
-SEND(environment_config, on_config, { "/w", two, two })
+SEND(environment_config, on_config, { .cwd = "/w", .config = two,
+    .requirements = two })
 SEND(fs_canonicalize, on_path, { .path = "/a b" })
 SEND(fs_directory, on_directory, { .path = "/", .sandbox = "{\"x\":[1]}" })
 SEND(fs_list, on_directory, { .path = "/x", .no_follow = true })
@@ -463,7 +464,7 @@ START_TEST(test_refused)
 		{ .path = "/", .sandbox = "{\"a\":1,\"a\":2}" },
 		{ .path = "/", .sandbox = "{\"\xff\":1}" },
 	};
-	struct execsrv_fs_handle	 h = { "\xff" };
+	struct execsrv_fs_handle	 h = { .handle = "\xff" };
 	struct execsrv_fs_path		 p = { .path = deep };
 	struct execsrv_error		 e;
 	size_t				 i;
@@ -488,11 +489,65 @@ START_TEST(test_refused)
 }
 END_TEST
 
+static void
+on_cancelled(void *arg, const struct execsrv_metadata *r,
+    const struct execsrv_error *e)
+{
+	(void)arg, (void)r, (void)e;
+	ck_abort_msg("a cancelled request was answered");
+}
+
+static void
+on_message(void *arg, bool is_sent, const char *text, size_t len)
+{
+	peer_note("%s %c%.*s;", (char *)arg, is_sent ? '>' : '<', (int)len,
+	    text);
+}
+
+/* One that was sent, one that waits, one that was answered, none at all. */
+START_TEST(test_cancel)
+{
+	struct execsrv_fs_path	 in = { .path = "/a" };
+	uint64_t		 id;
+
+	peer_start();
+	execsrv_on_trace(x, on_message, (void *)(uintptr_t)"t");
+	ck_assert_int_eq(execsrv_fs_metadata(x, &in, on_cancelled, NULL), 0);
+	ck_assert_uint_eq(id = execsrv_last_request(x), 1);
+	peer_ck_trace("t >{\"id\":1,\"method\":\"fs/getMetadata\",\"params\":"
+	    "{\"path\":\"file:///a\"}};");
+	ck_assert_int_eq(execsrv_cancel(x, id), 0);
+	ck_assert_int_eq(execsrv_cancel(x, id), -1);
+	ck_assert_int_eq(errno, ENOENT);
+	/* Its answer is no stray one. */
+	peer_say("{\"id\":1,\"result\":{}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("t <{\"id\":1,\"result\":{}};");
+	ck_assert_int_eq(execsrv_cancel(x, id), -1);
+	ck_assert_int_eq(execsrv_cancel(x, id + 1), -1);
+	execsrv_on_trace(x, NULL, NULL);
+	ck_assert_int_eq(execsrv_call_json(x, "m", "{}", 2, NULL, NULL), 0);
+	ck_assert_int_eq(execsrv_cancel(x, execsrv_last_request(x)), 0);
+	/* Those of a process are not the caller's to cancel. */
+	ck_assert_int_eq(execsrv_call(x, "m", "{}", 2, NULL, NULL), 0);
+	ck_assert_int_eq(execsrv_cancel(x, execsrv_last_request(x)), -1);
+	peer_ck_trace("");
+	peer_stop();
+
+	peer_upgrading();
+	ck_assert_int_eq(execsrv_fs_metadata(x, &in, on_cancelled, NULL), 0);
+	ck_assert_int_eq(execsrv_cancel(x, execsrv_last_request(x)), 0);
+	ck_assert(calls_is_empty(&x->calls));
+	ck_assert_uint_eq(x->calls.kept, 0);
+	peer_stop();
+}
+END_TEST
+
 START_TEST(test_wait)
 {
 	struct execsrv_fs_path		 in = { .path = "/a" };
-	struct execsrv_fs_handle	 h = { "h" };
-	struct execsrv_error		 e = { 0, "" };
+	struct execsrv_fs_handle	 h = { .handle = "h" };
+	struct execsrv_error		 e = { .text = "" };
 	struct execsrv_metadata		*m;
 	struct execsrv_process_list	*l;
 	uint64_t			 began;
@@ -549,7 +604,7 @@ on_json(void *arg, const char *result, size_t len,
 
 START_TEST(test_json)
 {
-	struct execsrv_fs_handle	 h = { "h" };
+	struct execsrv_fs_handle	 h = { .handle = "h" };
 	const char			*bad[] = { "", "{", "7", "{}x", "\xff"
 					};
 	size_t				 i;
@@ -710,6 +765,7 @@ calls_suite(void)
 	tcase_add_loop_test(t, test_call, 0, (int)COUNT(rows));
 	tcase_add_loop_test(t, test_malformed, 0, (int)COUNT(malformed));
 	tcase_add_test(t, test_refused);
+	tcase_add_test(t, test_cancel);
 	tcase_add_test(t, test_wait);
 	tcase_add_test(t, test_json);
 	tcase_add_test(t, test_start_options);

@@ -26,6 +26,7 @@
 #include "common/json/b64.h"
 #include "common/limit.h"
 #include "common/net/httphead.h"
+#include "config.h"
 #include "t/unit/peer_help.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -392,7 +393,7 @@ static const struct {
 
 START_TEST(test_answer)
 {
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 	/* A copy of its own, so that sanitizers see any step beyond. */
 	size_t			 n = strlen(answers[_i].head);
 	char			*head = malloc(n > 0 ? n : 1);
@@ -531,6 +532,52 @@ START_TEST(test_printable)
 }
 END_TEST
 
+/* The errno of either side; reasons by name; one version everywhere. */
+START_TEST(test_error_kinds)
+{
+	static const struct {
+		const char	*text;
+		int		 os_error;
+	} rows[] = {
+		{ "cat: No such file or directory (os error 2)", ENOENT },
+		{ "(os error 2): again (os error 13)", EACCES },
+		{ "No such file", 0 },
+		{ "(os error x)", 0 },
+		{ "(os error 123456)", 0 },
+		{ "(os error -1)", 0 },
+		{ "(os error ", 0 },
+	};
+	struct execsrv_error	 e;
+	size_t			 i;
+
+	for (i = 0; i < COUNT(rows); i++) {
+		execsrv_error_answer(&e, -32603, rows[i].text);
+		ck_assert_int_eq(e.code, -32603);
+		ck_assert_int_eq(e.reason, EXECSRV_WHY_SERVER);
+		ck_assert_int_eq(e.os_error, rows[i].os_error);
+		ck_assert_str_eq(e.text, rows[i].text);
+	}
+	errno = EMFILE;
+	execsrv_error_set(&e, EXECSRV_WHY_SYSTEM, "%s", e.text);
+	ck_assert_int_eq(e.os_error, EMFILE);
+	ck_assert_int_eq(e.code, 0);
+	ck_assert_str_eq(e.text, rows[COUNT(rows) - 1].text);
+	execsrv_error_set(&e, EXECSRV_WHY_LOST, "gone");
+	ck_assert_int_eq(e.os_error, 0);
+	execsrv_error_prefix(&e, "box");
+	ck_assert_str_eq(e.text, "box: gone");
+	for (i = 0; i <= EXECSRV_WHY_CANCELLED; i++)
+		ck_assert_str_ne(execsrv_reason_name((enum execsrv_reason)i),
+		    "unknown");
+	ck_assert_str_eq(execsrv_reason_name((enum execsrv_reason)i),
+	    "unknown");
+	ck_assert_str_eq(execsrv_version(), PACKAGE_VERSION);
+	snprintf(e.text, sizeof(e.text), "%d.%d.%d", EXECSRV_VERSION_MAJOR,
+	    EXECSRV_VERSION_MINOR, EXECSRV_VERSION_PATCH);
+	ck_assert_str_eq(e.text, PACKAGE_VERSION);
+}
+END_TEST
+
 START_TEST(test_error_cut)
 {
 	struct execsrv_error	 e;
@@ -541,8 +588,8 @@ START_TEST(test_error_cut)
 	for (n = 500; n < 520; n++) {
 		memset(text, 'a', n);
 		strcpy(text + n, "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac");
-		execsrv_error_set(&e, 7, "%s", text);
-		ck_assert_int_eq(e.code, 7);
+		execsrv_error_set(&e, EXECSRV_WHY_GAP, "%s", text);
+		ck_assert_int_eq(e.reason, EXECSRV_WHY_GAP);
 		strcpy(text, e.text);
 		execsrv_printable(text);
 		ck_assert_str_eq(text, e.text);
@@ -808,7 +855,7 @@ END_TEST
 
 START_TEST(test_ask)
 {
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 	uint64_t		 began;
 
 	peer_start();
@@ -842,7 +889,7 @@ END_TEST
 
 START_TEST(test_close_session)
 {
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 
 	peer_start();
 	peer_say("{\"id\":1,\"result\":{}}");
@@ -920,7 +967,8 @@ hook_lost(void *arg, const struct execsrv_error *e)
 }
 
 static const struct execsrv_hooks	 hooks = {
-	hook_answer, hook_output, hook_exited, hook_closed, hook_lost
+	.on_answer = hook_answer, .on_output = hook_output,
+	.on_exited = hook_exited, .on_closed = hook_closed, .on_lost = hook_lost
 };
 
 static const char *const	 no_env[] = { NULL };
@@ -1642,7 +1690,7 @@ START_TEST(test_open)
 		"{\"execsrvPtySize\":true,\"execsrvProcessList\":false,"
 		"\"execsrvProcessResize\":1,\"other\":true}}}}", NULL
 	};
-	struct execsrv_error		 e = { 0, "" };
+	struct execsrv_error		 e = { .text = "" };
 	struct execsrv			*c;
 
 	start_server(script);
@@ -1686,7 +1734,7 @@ static const struct {
 START_TEST(test_greeting)
 {
 	const char *const	 script[] = { greetings[_i].answer, NULL };
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 	struct execsrv		*c;
 
 	start_server(script);
@@ -1705,7 +1753,7 @@ END_TEST
 
 START_TEST(test_nobody)
 {
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 
 	start_server(NULL);		/* accepts and goes */
 	ck_assert_ptr_null(execsrv_open(url, NULL, &e));
@@ -1741,6 +1789,7 @@ client_suite(void)
 	tcase_add_test(t, test_upgrade_endless);
 	tcase_add_test(t, test_upgrade_end);
 	tcase_add_test(t, test_printable);
+	tcase_add_test(t, test_error_kinds);
 	tcase_add_test(t, test_error_cut);
 	tcase_add_loop_test(t, test_message, 0, (int)COUNT(messages));
 	tcase_add_test(t, test_requests_of_servers);

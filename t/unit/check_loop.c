@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,6 +292,38 @@ START_TEST(test_libevent)
 }
 END_TEST
 
+static void *
+wake_thread(void *arg)
+{
+	execsrv_wakeup(arg);
+	return NULL;
+}
+
+/* Another thread ends a wait, before or during it; also in a foreign loop. */
+START_TEST(test_wakeup)
+{
+	pthread_t	 thread;
+	int		 fd;
+
+	peer_start();
+	x->transport.silence_ms = 100 * LIMIT_MS;
+	execsrv_wakeup(x);
+	execsrv_wakeup(x);
+	ck_assert_int_eq(execsrv_wait(x, EXECSRV_FOREVER), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wake_thread, x), 0);
+	ck_assert_int_eq(execsrv_wait(x, EXECSRV_FOREVER), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_ne(fd = execsrv_fd(x), -1);
+	ck_assert_int_eq(execsrv_dispatch(x), 0);
+	ck_assert(!is_readable(fd, 0));
+	execsrv_wakeup(x);
+	ck_assert(is_readable(fd, 0));
+	ck_assert_int_eq(execsrv_dispatch(x), 0);
+	ck_assert(!is_readable(fd, 0));
+	peer_stop();
+}
+END_TEST
+
 static Suite *
 loop_suite(void)
 {
@@ -304,6 +337,7 @@ loop_suite(void)
 	tcase_add_test(t, test_poll_room);
 	tcase_add_test(t, test_poll_edges);
 	tcase_add_test(t, test_poll_time);
+	tcase_add_test(t, test_wakeup);
 	tcase_add_loop_test(t, test_libevent, 0, 3);
 	suite_add_tcase(s, t);
 	return s;

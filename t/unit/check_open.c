@@ -39,7 +39,7 @@ static void
 begin(const struct execsrv_options *more)
 {
 	struct execsrv_options	 o = { .no_wait = true };
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 
 	if (more != NULL)
 		o = *more;
@@ -50,7 +50,8 @@ begin(const struct execsrv_options *more)
 	ck_assert_msg(x != NULL, "%s", e.text);
 	x->transport.clock = fake_clock;
 	x->recovery.attempt_at = now;
-	x->recovery.deadline = now + (uint64_t)x->opening.connect_ms;
+	x->recovery.deadline = now + (uint64_t)(x->opening.open_ms > 0 ?
+	    x->opening.open_ms : x->opening.connect_ms);
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_OPENING);
 	ck_assert_str_eq(execsrv_why(x)->text, "");
 }
@@ -356,6 +357,102 @@ START_TEST(test_nobody)
 }
 END_TEST
 
+static void
+on_status(void *arg, enum execsrv_status status,
+    const struct execsrv_error *why)
+{
+	static const char *const	 names[] = {
+		[EXECSRV_CONNECTED] = "connected",
+		[EXECSRV_RECOVERING] = "recovering",
+		[EXECSRV_FAILED] = "failed", [EXECSRV_OPENING] = "opening",
+		[EXECSRV_ENDING] = "ending"
+	};
+
+	ck_assert_ptr_eq(arg, &now);
+	ck_assert_int_eq(execsrv_status(x), status);
+	peer_note("%s%s%s;", names[status], why != NULL ? " " : "",
+	    why != NULL ? execsrv_reason_name(why->reason) : "");
+}
+
+/* The clock says that the next attempt is due. */
+static void
+next_attempt(void)
+{
+	ck_assert_int_eq(x->state, EXECSRV_WAITING);
+	ck_assert_int_gt(execsrv_wait_ms(x), 0);
+	now = x->recovery.attempt_at;
+}
+
+/* Nobody is there, then one that is starting, one that goes, then a server. */
+START_TEST(test_tries_on)
+{
+	static const char	 starting[] = "HTTP/1.1 503 Starting\r\n\r\n";
+	struct execsrv_options	 o = { .no_wait = true, .open_ms = 5000 };
+
+	snprintf(url, sizeof(url), "unix:/tmp/check_open.%ld", (long)getpid());
+	unlink(url + 5);
+	begin(&o);
+	execsrv_on_status(x, on_status, &now);
+	ck_turn(EXECSRV_WAITING);
+	ck_assert_int_eq(recovery_why(&x->recovery)->os_error, ENOENT);
+	next_attempt();
+	ck_turn(EXECSRV_WAITING);
+	listen_unix();
+	next_attempt();
+	to_upgrading();
+	peer_put(starting, sizeof(starting) - 1);
+	ck_turn(EXECSRV_WAITING);
+	next_attempt();
+	to_initializing();
+	shutdown(peer, SHUT_RDWR);
+	ck_turn(EXECSRV_WAITING);
+	next_attempt();
+	to_initializing();
+	peer_ck_trace("");
+	peer_say("{\"id\":2,\"result\":{\"sessionId\":\"s\"}}");
+	ck_turn(EXECSRV_OPEN);
+	peer_ck_trace("connected;");
+	peer_say("{\"method\":\"session/ending\"}");
+	ck_assert_int_eq(peer_step(), 0);
+	peer_ck_trace("ending;");
+	shutdown(peer, SHUT_RDWR);
+	ck_assert_int_eq(peer_step(), -1);
+	peer_ck_trace("failed ended;");
+	stop();
+}
+END_TEST
+
+/* Until the time is over; not if the server wants somebody else. */
+START_TEST(test_tries_no_more)
+{
+	static const char	 no[] = "HTTP/1.1 401 No\r\n\r\n";
+	struct execsrv_options	 o = { .no_wait = true, .open_ms = 5000 };
+
+	if (_i == 0)
+		snprintf(url, sizeof(url), "unix:/tmp/check_open-none.%ld",
+		    (long)getpid());
+	else
+		listen_unix();
+	begin(&o);
+	execsrv_on_status(x, on_status, &now);
+	if (_i == 0) {
+		ck_turn(EXECSRV_WAITING);
+		now = x->recovery.deadline;
+		ck_turn(EXECSRV_GONE);
+		peer_ck_trace("failed connect;");
+		ck_assert_int_eq(execsrv_why(x)->os_error, ENOENT);
+		peer_listener = -1;
+		peer_path[0] = '\0';
+	} else {
+		to_upgrading();
+		peer_put(no, sizeof(no) - 1);
+		ck_turn(EXECSRV_GONE);
+		peer_ck_trace("failed refused;");
+	}
+	stop();
+}
+END_TEST
+
 START_TEST(test_localhost_v6)
 {
 	uint16_t	 port = free_port(AF_INET6);
@@ -377,7 +474,7 @@ END_TEST
 START_TEST(test_bad)
 {
 	struct execsrv_options	 o = { .no_wait = true };
-	struct execsrv_error	 e = { 0, "" };
+	struct execsrv_error	 e = { .text = "" };
 
 	ck_assert_ptr_null(execsrv_open("ws://example.org:1", &o, &e));
 	ck_assert_str_ne(e.text, "");
@@ -443,6 +540,8 @@ open_suite(void)
 	tcase_add_loop_test(t, test_refused, 0, (int)COUNT(refusals));
 	tcase_add_loop_test(t, test_ends, 0, 2);
 	tcase_add_loop_test(t, test_nobody, 0, 2);
+	tcase_add_test(t, test_tries_on);
+	tcase_add_loop_test(t, test_tries_no_more, 0, 2);
 	tcase_add_test(t, test_localhost_v6);
 	tcase_add_test(t, test_bad);
 	tcase_add_loop_test(t, test_close, 0, 4);

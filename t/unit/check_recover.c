@@ -178,7 +178,8 @@ hook_lost(void *arg, const struct execsrv_error *e)
 }
 
 static const struct execsrv_hooks	 hooks = {
-	hook_answer, hook_output, hook_exited, hook_closed, hook_lost
+	.on_answer = hook_answer, .on_output = hook_output,
+	.on_exited = hook_exited, .on_closed = hook_closed, .on_lost = hook_lost
 };
 
 static char	 one[] = "", other[] = "other: ";

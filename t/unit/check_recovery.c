@@ -10,10 +10,19 @@
 
 static struct recovery	 r;
 
+static const struct execsrv_error	 refused = {
+	.reason = EXECSRV_WHY_CONNECT, .os_error = ECONNREFUSED,
+	.text = "cannot connect: Connection refused"
+};
+
 static void
 lose(uint64_t now, bool was_behind)
 {
-	recovery_lost(&r, now, "gone", was_behind);
+	static const struct execsrv_error	 gone = {
+		.reason = EXECSRV_WHY_LOST, .text = "gone"
+	};
+
+	recovery_lost(&r, now, &gone, was_behind);
 }
 
 /* After progress at once, and for the whole time again. */
@@ -66,7 +75,7 @@ START_TEST(test_backoff)
 	recovery_init(&r);
 	lose(now, false);
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		recovery_failed(&r, now, ECONNREFUSED);
+		recovery_failed(&r, now, &refused);
 		ms = recovery_wait_ms(&r, now);
 		ck_assert_int_le(ms, (int)want[i]);
 		ck_assert_int_gt(ms, (int)(want[i] * 3 / 4));
@@ -75,8 +84,9 @@ START_TEST(test_backoff)
 	}
 	ck_assert_str_eq(recovery_why(&r)->text,
 	    "cannot connect: Connection refused");
+	ck_assert_int_eq(recovery_why(&r)->os_error, ECONNREFUSED);
 	recovery_reset_backoff(&r);
-	recovery_failed(&r, now, ECONNREFUSED);
+	recovery_failed(&r, now, &refused);
 	ck_assert_int_le(recovery_wait_ms(&r, now), 100);
 	recovery_retry_in(&r, now, 10);
 	ck_assert_int_eq(recovery_wait_ms(&r, now), 10);

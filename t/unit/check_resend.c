@@ -46,10 +46,10 @@ on_other(void *arg, const struct json *j)
 }
 
 static void
-on_bad(void *arg, const char *why)
+on_bad(void *arg, const struct execsrv_error *why)
 {
 	(void)arg;
-	ck_abort_msg("%s", why);
+	ck_abort_msg("%s", why->text);
 }
 
 static const struct calls_events	 events = {

@@ -77,7 +77,7 @@ END_TEST
 static void
 ck_refused(const struct execsrv_serve *conf, const char *why)
 {
-	struct execsrv_error	 e = { 1, "" };
+	struct execsrv_error	 e = { .code = 1 };
 
 	ck_assert_int_eq(execsrv_serve_check(conf, &e), -1);
 	ck_assert_str_eq(e.text, why);

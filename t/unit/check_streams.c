@@ -65,7 +65,7 @@ on_done(void *arg, uint64_t bytes, const struct execsrv_error *e)
 }
 
 static const struct execsrv_transfer_hooks	 moves = {
-	on_data, on_room, on_done
+	.on_data = on_data, .on_room = on_room, .on_done = on_done
 };
 
 static void
@@ -443,12 +443,14 @@ on_end(void *arg, const struct execsrv_error *e)
 		execsrv_http_free(&http);
 }
 
-static const struct execsrv_http_hooks	 answers = { on_head, on_data, on_end };
+static const struct execsrv_http_hooks	 answers = {
+	.on_head = on_head, .on_body = on_data, .on_done = on_end
+};
 
 static void
 begin_http(void)
 {
-	struct execsrv_header		 h = { "A", "b", NULL };
+	struct execsrv_header		 h = { .name = "A", .value = "b" };
 	struct execsrv_http_request	 in = {
 		.method = "GET", .url = "http://x/", .headers = &h,
 		.nheaders = 1, .timeout_ms = 7, .redirects = "stop"
@@ -589,8 +591,9 @@ free_on_body(void *arg, const void *data, size_t len)
 START_TEST(test_http_free_inside)
 {
 	static const struct execsrv_http_hooks	 freeing[] = {
-		{ free_on_head, on_data, on_end },
-		{ NULL, free_on_body, on_end }
+		{ .on_head = free_on_head, .on_body = on_data,
+		    .on_done = on_end },
+		{ .on_body = free_on_body, .on_done = on_end }
 	};
 	struct execsrv_http_request		 in = {
 		.method = "GET", .url = "http://x/"
@@ -631,8 +634,9 @@ on_changed(void *arg)
 static void
 begin_watch(void)
 {
-	static const struct execsrv_watch_hooks	 hooks = { on_watched,
-						    on_changed };
+	static const struct execsrv_watch_hooks	 hooks = {
+		.on_answer = on_watched, .on_changed = on_changed
+	};
 	static const char *const		 missing[] = { "/a", "/b c",
 						    NULL };
 

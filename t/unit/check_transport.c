@@ -55,19 +55,19 @@ on_hello(void *arg, char *text, size_t len)
 }
 
 static void
-on_lost(void *arg, const char *why)
+on_lost(void *arg, const struct execsrv_error *why)
 {
 	ck_assert_ptr_eq(arg, trace);
 	ck_assert(!transport_is_up(&t));
-	note("lost", why, strlen(why));
+	note("lost", why->text, strlen(why->text));
 }
 
 static void
-on_failed(void *arg, const char *why)
+on_failed(void *arg, const struct execsrv_error *why)
 {
 	ck_assert_ptr_eq(arg, trace);
 	ck_assert(!transport_is_up(&t));
-	note("failed", why, strlen(why));
+	note("failed", why->text, strlen(why->text));
 }
 
 static void
@@ -91,7 +91,7 @@ start(bool is_lines)
 	int					 pair[2];
 
 	trace[0] = '\0';
-	transport_init(&t, &events, trace);
+	ck_assert_int_eq(transport_init(&t, &events, trace), 0);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
 	    pair), 0);
 	t.fd = pair[0];
@@ -174,7 +174,7 @@ START_TEST(test_lines)
 	ck_assert_int_eq(transport_feed(&t, "x\n", 2), -1);
 	ck_assert_int_eq(transport_send(&t, "{}", 2), -1);
 	ck_assert_int_eq(transport_flush(&t), -1);
-	ck_assert_int_eq(transport_lose(&t, "again"), -1);
+	ck_assert_int_eq(transport_lose(&t, EXECSRV_WHY_LOST, "again"), -1);
 	ck_assert_int_eq(transport_poll_events(&t), 0);
 	ck_trace("");
 	stop();
@@ -293,7 +293,7 @@ START_TEST(test_last_line)
 	start(true);
 	ck_assert(!transport_last_line(&t, text, sizeof(text)));
 	stop();
-	transport_init(&t, t.events, trace);
+	ck_assert_int_eq(transport_init(&t, t.events, trace), 0);
 	ck_assert_int_eq(transport_spawn(&t, argv, environ, true), 0);
 	ck_assert(transport_has_child(&t));
 	end.fd = t.child.pidfd;

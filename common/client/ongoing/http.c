@@ -43,18 +43,23 @@ early_free(struct execsrv_http *h, struct early *ev)
 
 /* Call on_done, which may free h. */
 static void
-client_http_finish(struct execsrv_http *h, int64_t code, const char *why)
+client_http_finish(struct execsrv_http *h, const struct execsrv_error *e)
+{
+	if (h->is_done)
+		return;
+	h->is_done = true;
+	if (h->hooks.on_done != NULL)
+		h->hooks.on_done(h->arg, e);
+}
+
+static void
+client_http_fail(struct execsrv_http *h, enum execsrv_reason why,
+    const char *text)
 {
 	struct execsrv_error	 e;
 
-	if (h->is_done)
-		return;
-	assert(code == 0 || why != NULL);
-	h->is_done = true;
-	if (why != NULL)
-		execsrv_error_set(&e, code, "%s", why);
-	if (h->hooks.on_done != NULL)
-		h->hooks.on_done(h->arg, why != NULL ? &e : NULL);
+	execsrv_error_set(&e, why, "%s", text);
+	client_http_finish(h, &e);
 }
 
 /* Deliver the next piece; return whether more may follow. */
@@ -68,7 +73,10 @@ client_http_deliver(struct execsrv_http *h, const struct execsrv_delta *d)
 		h->hooks.on_body(h->arg, d->bytes.data, d->bytes.len);
 	if (!d->is_last && d->error == NULL)
 		return true;
-	client_http_finish(h, 0, d->error);
+	if (d->error != NULL)
+		client_http_fail(h, EXECSRV_WHY_SERVER, d->error);
+	else
+		client_http_finish(h, NULL);
 	return false;
 }
 
@@ -134,7 +142,8 @@ execsrv_http_note(struct execsrv *x, const struct json *j, const char *method,
 		return false;
 	if (params == 0 || (d = execsrv_jsonmap_get(&execsrv_jsonmap_delta,
 	    j, params)) == NULL) {
-		execsrv_lose(x, "the server sent a malformed %s", method);
+		execsrv_lose(x, EXECSRV_WHY_PROTOCOL,
+		    "the server sent a malformed %s", method);
 		return true;
 	}
 	h = client_http_find(x, d->id);
@@ -144,8 +153,8 @@ execsrv_http_note(struct execsrv *x, const struct json *j, const char *method,
 	}
 	if (client_http_keep(h, d) == -1) {
 		free(d);
-		client_http_finish(h, 0, "the server sent too much of the "
-		    "body before the head of the response");
+		client_http_fail(h, EXECSRV_WHY_TOO_MUCH, "the server sent "
+		    "too much of the body before the head of the response");
 	} else if (h->has_head) {
 		deliver_early(h);
 	}
@@ -160,14 +169,13 @@ client_http_on_head(void *arg, const struct execsrv_answer *a)
 
 	assert(!h->has_head);
 	if (a->error != NULL) {
-		client_http_finish(h, a->error->code, a->error->text);
+		client_http_finish(h, a->error);
 		return;
 	}
 	if ((head = execsrv_jsonmap_get(&execsrv_jsonmap_http_head, a->json,
 	    a->result)) == NULL) {
-		client_http_finish(h, 0,
-		    "the server's answer to http/request is "
-		    "malformed");
+		client_http_fail(h, EXECSRV_WHY_PROTOCOL,
+		    "the server's answer to http/request is malformed");
 		return;
 	}
 	h->has_head = true;
@@ -269,7 +277,7 @@ execsrv_http_lost(struct execsrv *x)
 		again = false;
 		TAILQ_FOREACH(h, &x->https.live, entry)
 			if (!h->is_done && h->has_head) {
-				client_http_finish(h, 0,
+				client_http_fail(h, EXECSRV_WHY_LOST,
 				    "the connection was lost before "
 				    "the end of the body");
 				again = true;

@@ -86,19 +86,31 @@ unref(struct execsrv_transfer *t)
 }
 
 static void
-transfer_fail(struct execsrv_transfer *t, int64_t code, const char *why)
+transfer_fail(struct execsrv_transfer *t, const struct execsrv_error *why)
 {
 	if (!t->has_failed)
-		execsrv_error_set(&t->why, code, "%s", why);
+		t->why = *why;
 	t->has_failed = t->is_over = true;
+}
+
+static void
+transfer_fail_for(struct execsrv_transfer *t, enum execsrv_reason why,
+    const char *text)
+{
+	struct execsrv_error	 e;
+
+	execsrv_error_set(&e, why, "%s", text);
+	transfer_fail(t, &e);
 }
 
 /* A request could not be sent. */
 static void
 transfer_fail_errno(struct execsrv_transfer *t)
 {
-	transfer_fail(t, 0, execsrv_status(t->x) == EXECSRV_FAILED ?
-	    execsrv_why(t->x)->text : strerror(errno));
+	struct execsrv_error	 e;
+
+	execsrv_error_unsent(&e, t->x);
+	transfer_fail(t, &e);
 }
 
 static bool
@@ -123,11 +135,11 @@ on_block(void *arg, const struct execsrv_block *r,
 
 	assert(s->is_busy && t->state == TRANSFER_OPEN);
 	if (e != NULL) {
-		transfer_fail(t, e->code, e->text);
+		transfer_fail(t, e);
 		s->is_busy = false;
 	} else if (r->bytes.len > s->len) {
-		transfer_fail(t, 0, "the server sent a longer block than was "
-		    "requested");
+		transfer_fail_for(t, EXECSRV_WHY_PROTOCOL,
+		    "the server sent a longer block than was requested");
 		s->is_busy = false;
 	} else if ((s->data = malloc(r->bytes.len + 1)) == NULL) {
 		transfer_fail_errno(t);
@@ -156,7 +168,7 @@ transfer_on_written(void *arg, const struct execsrv_error *e)
 	assert(s->is_busy && t->state == TRANSFER_OPEN);
 	s->is_busy = false;
 	if (e != NULL)
-		transfer_fail(t, e->code, e->text);
+		transfer_fail(t, e);
 	else
 		t->moved += s->len;
 	step(t);
@@ -196,7 +208,8 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 	}
 	n = t->hooks.on_room(t->arg, s->data, BLOCK);
 	if (n < 0 || (size_t)n > BLOCK) {
-		transfer_fail(t, 0, "cancelled by the caller");
+		transfer_fail_for(t, EXECSRV_WHY_CANCELLED,
+		    "cancelled by the caller");
 		return;
 	}
 	if (n == 0) {
@@ -287,7 +300,7 @@ transfer_on_closed(void *arg, const struct execsrv_error *e)
 
 	assert(t->state == TRANSFER_CLOSING);
 	if (e != NULL)
-		transfer_fail(t, e->code, e->text);
+		transfer_fail(t, e);
 	transfer_finish(t);
 	unref(t);
 }
@@ -295,7 +308,7 @@ transfer_on_closed(void *arg, const struct execsrv_error *e)
 static void
 close_file(struct execsrv_transfer *t)
 {
-	struct execsrv_fs_handle	 in = { t->handle };
+	struct execsrv_fs_handle	 in = { .handle = t->handle };
 	bool				 is_waiting = !t->has_failed;
 
 	transfer_set_state(t, TRANSFER_CLOSING);
@@ -336,7 +349,7 @@ transfer_on_open(void *arg, const struct execsrv_error *e)
 
 	assert(t->state == TRANSFER_OPENING && t->refs > 0);
 	if (e != NULL) {
-		transfer_fail(t, e->code, e->text);
+		transfer_fail(t, e);
 		transfer_finish(t);
 	} else {
 		/* If it was freed meanwhile, this closes the file. */
@@ -422,7 +435,8 @@ execsrv_transfer_free(struct execsrv_transfer **tp)
 		return;
 	t->is_forgotten = true;
 	if (t->state != TRANSFER_DONE)
-		transfer_fail(t, 0, "freed before it had ended");
+		transfer_fail_for(t, EXECSRV_WHY_CANCELLED,
+		    "freed before it had ended");
 	/* Requests in flight end first, then the file is closed. */
 	step(t);
 	unref(t);

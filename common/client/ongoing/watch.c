@@ -40,7 +40,8 @@ execsrv_watch_note(struct execsrv *x, const struct json *j,
 		return false;
 	tok = params == 0 ? 0 : json_find(j, params, "watchId");
 	if (tok == 0 || json_u64(j, tok, &id) == -1) {
-		execsrv_lose(x, "the server sent a malformed %s", method);
+		execsrv_lose(x, EXECSRV_WHY_PROTOCOL,
+		    "the server sent a malformed %s", method);
 		return true;
 	}
 	TAILQ_FOREACH(w, &x->watches.live, entry)
@@ -63,8 +64,8 @@ watch_on_answer(void *arg, const struct execsrv_answer *a)
 	assert(!w->is_watched);
 	if (why == NULL && (r = execsrv_jsonmap_get(&execsrv_jsonmap_watching,
 	    a->json, a->result)) == NULL) {
-		execsrv_error_set(&e, 0, "the server's answer to "
-		    "fs/watchMissing is malformed");
+		execsrv_error_set(&e, EXECSRV_WHY_PROTOCOL, "the server's "
+		    "answer to fs/watchMissing is malformed");
 		why = &e;
 	}
 	is_watched = r != NULL && r->is_watched;

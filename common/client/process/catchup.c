@@ -7,16 +7,18 @@
 #include "common/client/text.h"
 
 void
-execsrv_process_lose(struct execsrv_process *p, const char *why)
+execsrv_process_lose(struct execsrv_process *p,
+    const struct execsrv_error *why)
 {
 	struct execsrv_error	 e;
 
 	if (process_is_closed(p))
 		return;
-	assert(p->x != NULL && why != NULL);
+	assert(p->x != NULL);
 	execsrv_process_set_state(p, PROCESS_CLOSED);
 	execsrv_event_drop(p);
-	execsrv_error_set(&e, 0, "%s", why);
+	e = *why;
+	e.code = 0;
 	if (p->hooks.on_lost != NULL)
 		p->hooks.on_lost(p->arg, &e);
 }
@@ -137,10 +139,20 @@ catchup_join(struct execsrv_process *p, const struct json *j, uint32_t result,
 }
 
 static void
+lose_output(struct execsrv_process *p)
+{
+	struct execsrv_error	 e;
+
+	execsrv_error_set(&e, EXECSRV_WHY_GAP, "output was lost: the server "
+	    "no longer has it");
+	execsrv_process_lose(p, &e);
+}
+
+static void
 on_no_read(struct execsrv_process *p, const struct execsrv_error *e)
 {
 	if (p->state != PROCESS_JOINING) {
-		execsrv_process_lose(p, e->text);
+		execsrv_process_lose(p, e);
 		return;
 	}
 	execsrv_process_set_state(p, PROCESS_CLOSED);
@@ -171,8 +183,8 @@ execsrv_process_on_read(struct execsrv_process *p,
 	    !catchup_join(p, j, a->result, next)) ||
 	    (n = take_chunks(p, j, json_find(j, a->result, "chunks"))) ==
 	    -1) {
-		execsrv_lose(p->x, "the server sent a malformed answer to "
-		    "process/read");
+		execsrv_lose(p->x, EXECSRV_WHY_PROTOCOL, "the server sent a "
+		    "malformed answer to process/read");
 		return;
 	}
 	if (!process_is_closed(p))
@@ -185,8 +197,7 @@ execsrv_process_on_read(struct execsrv_process *p,
 	    execsrv_is_true(j, a->result, "exited"))
 		execsrv_process_ask_read(p, next - 1);
 	else if (!process_is_closed(p) && p->next_seq < next)
-		execsrv_process_lose(p, "output was lost: the server no "
-		    "longer has it");
+		lose_output(p);
 	else if (!process_is_closed(p) && n > 0)
 		/* There may be more. */
 		execsrv_process_ask_read(p, p->next_seq - 1);

@@ -108,11 +108,12 @@ event_keep(struct execsrv_process *p, const struct event *ev)
 		return;
 	if (p->nearly >= EARLY_MAX ||
 	    p->early_bytes + ev->len > EARLY_BYTES_MAX) {
-		execsrv_lose(p->x, "the server skipped an event");
+		execsrv_lose(p->x, EXECSRV_WHY_PROTOCOL, "the server skipped "
+		    "an event");
 		return;
 	}
 	if ((copy = event_copy(ev)) == NULL) {
-		execsrv_fail(p->x, "out of memory");
+		execsrv_fail_memory(p->x);
 		return;
 	}
 	if (TAILQ_EMPTY(&p->early))
@@ -294,7 +295,8 @@ execsrv_event_note(struct execsrv_process *p, const struct json *j,
 	if ((seq = json_find(j, params, "seq")) == 0 ||
 	    json_u64(j, seq, &ev.seq) == -1 || ev.seq == UINT64_MAX ||
 	    !notes[i].read(j, params, &ev))
-		execsrv_lose(p->x, "the server sent a malformed %s", method);
+		execsrv_lose(p->x, EXECSRV_WHY_PROTOCOL,
+		    "the server sent a malformed %s", method);
 	else
 		execsrv_event_take(p, &ev);
 	return true;

@@ -171,7 +171,8 @@ execsrv_process_on_answer(void *arg, const struct execsrv_answer *a)
 		tok = json_find(a->json, a->result, "status");
 		execsrv_copy_text(a->json, tok, status, sizeof(status));
 		if (tok != 0 && strcmp(status, "accepted") != 0) {
-			execsrv_error_set(&refused, 0, "%s", status);
+			execsrv_error_set(&refused, EXECSRV_WHY_SERVER, "%s",
+			    status);
 			e = &refused;
 		}
 	}
@@ -236,7 +237,8 @@ execsrv_process_check(struct execsrv *x)
 {
 	/* A missing number would be waited for for ever. */
 	if (execsrv_process_wait_ms(x) == 0)
-		execsrv_lose(x, "the server skipped an event");
+		execsrv_lose(x, EXECSRV_WHY_PROTOCOL, "the server skipped an "
+		    "event");
 }
 
 static void
@@ -290,6 +292,6 @@ execsrv_process_lose_all(struct execsrv *x)
 			if (!process_is_closed(p))
 				break;
 		if (p != NULL)
-			execsrv_process_lose(p, x->why.text);
+			execsrv_process_lose(p, &x->why);
 	} while (p != NULL);
 }

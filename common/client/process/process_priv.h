@@ -126,7 +126,7 @@ void		 execsrv_process_on_read(struct execsrv_process *p,
 
 /* Its output is lost: on_lost. */
 void		 execsrv_process_lose(struct execsrv_process *p,
-		    const char *why);
+		    const struct execsrv_error *why);
 
 /* Stop catching up: let the server send new output again. */
 void		 execsrv_process_read_no_more(struct execsrv_process *p);

@@ -138,10 +138,11 @@ serve_on_end(struct execsrv_server *s)
 	read_log(s);
 	execsrv_serve_log_end(s);
 	snprintf(reason, sizeof(reason), "%s", s->why.text);
-	execsrv_error_set(&s->why, 0, s->status == -1 ? "the server exited" :
+	execsrv_error_set(&s->why, EXECSRV_WHY_ENDED,
+	    s->status == -1 ? "the server exited" :
 	    s->status > 128 ? "the server was killed by signal %d" :
-	    "the server exited with status %d", s->status > 128 ?
-	    s->status - 128 : s->status);
+	    "the server exited with status %d",
+	    s->status > 128 ? s->status - 128 : s->status);
 	if (reason[0] != '\0')
 		execsrv_error_add(&s->why, reason);
 }
@@ -173,7 +174,8 @@ execsrv_server_wait(struct execsrv_server *s, int timeout_ms)
 
 	if (!s->has_ended && poll(&pfd, 1, timeout_ms < 0 ? -1 : timeout_ms) ==
 	    -1 && errno != EINTR) {
-		execsrv_error_set(&s->why, 0, "poll: %s", strerror(errno));
+		execsrv_error_set(&s->why, EXECSRV_WHY_SYSTEM, "poll: %s",
+		    strerror(errno));
 		return -1;
 	}
 	return execsrv_server_dispatch(s);

@@ -12,7 +12,7 @@
 static int
 serve_argv_refuse(struct execsrv_error *e, const char *why)
 {
-	execsrv_error_set(e, 0, "%s", why);
+	execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "%s", why);
 	return -1;
 }
 
@@ -28,9 +28,9 @@ check_listen(const char *const *listen, struct execsrv_error *e)
 		    u.kind != EXECSRV_UNIX)
 			error = EXECSRV_URL_SCHEME;
 		if (error != EXECSRV_URL_OK) {
-			execsrv_error_set(e, 0, "%s: %s", *listen,
-			    error == EXECSRV_URL_SCHEME ? "neither ws:// nor "
-			    "unix:" : execsrv_url_strerror(error));
+			execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "%s: %s",
+			    *listen, error == EXECSRV_URL_SCHEME ? "neither "
+			    "ws:// nor unix:" : execsrv_url_strerror(error));
 			return -1;
 		}
 	}

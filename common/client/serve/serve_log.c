@@ -16,7 +16,7 @@ serve_log_give(struct execsrv_server *s, enum execsrv_log_level level,
 	char	 line[SERVE_LINE_MAX + 64];
 
 	if (level <= EXECSRV_LOG_WARNING && strcmp(role, "execsrvd") == 0)
-		execsrv_error_set(&s->why, 0, "%s", text);
+		execsrv_error_set(&s->why, EXECSRV_WHY_ENDED, "%s", text);
 	if (s->on_log == NULL)
 		return;
 	snprintf(line, sizeof(line), "%s: %s", role, text);

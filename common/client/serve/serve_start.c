@@ -215,8 +215,8 @@ wait_ready(struct execsrv_server *s, int ms, struct execsrv_error *e)
 
 	while (!execsrv_server_is_ready(s)) {
 		if ((now = clock_ms()) >= until) {
-			execsrv_error_set(e, 0, "the server was not ready "
-			    "within %d ms", ms);
+			execsrv_error_set(e, EXECSRV_WHY_TIMEOUT, "the server "
+			    "was not ready within %d ms", ms);
 			if (s->uplink > 0)
 				execsrv_error_add(e, s->registration);
 			else if (s->why.text[0] != '\0')
@@ -246,7 +246,8 @@ execsrv_serve(const struct execsrv_serve *conf, struct execsrv_error *e)
 		return NULL;
 	if ((s = server_new(conf)) == NULL || (r = serve_start_start(s, conf,
 	    path, &b)) == -1)
-		execsrv_error_set(e, 0, "%s: %s", path, strerror(errno));
+		execsrv_error_set(e, EXECSRV_WHY_SYSTEM, "%s: %s", path,
+		    strerror(errno));
 	fd_close(&b.settings);
 	fd_close(&b.null);
 	fd_close(&b.in);

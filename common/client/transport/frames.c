@@ -32,9 +32,11 @@ put_fragment(struct transport *t, bool fin, enum ws_opcode opcode,
 
 	/* So few bytes come whole or, early at boot, not at all. */
 	if (getrandom(mask, sizeof(mask), 0) != sizeof(mask))
-		return transport_fail(t, "getrandom: %s", strerror(errno));
+		return transport_fail(t, EXECSRV_WHY_SYSTEM, "getrandom: %s",
+		    strerror(errno));
 	if ((room = buf_reserve(&t->out, WS_HEADER_MAX + len)) == NULL)
-		return transport_fail(t, "too many bytes wait to be sent");
+		return transport_fail(t, EXECSRV_WHY_TOO_MUCH,
+		    "too many bytes wait to be sent");
 	n = ws_header(room, fin, opcode, len, mask);
 	if (len > 0)
 		memcpy(room + n, data, len);
@@ -97,12 +99,13 @@ on_close(struct transport *t, const struct ws_event *ev)
 
 	frames_control(t, WS_CLOSE, code, ev->code == 1005 ? 0 : sizeof(code));
 	if (ev->type == WS_EV_ERROR)
-		transport_lose(t, "the server violated RFC 6455 (%u)",
-		    (unsigned)ev->code);
+		transport_lose(t, EXECSRV_WHY_PROTOCOL, "the server violated "
+		    "RFC 6455 (%u)", (unsigned)ev->code);
 	else
-		transport_lose(t, "the server closed the connection "
-		    "(%u%s%.*s)", (unsigned)ev->code, ev->len > 0 ? ": " : "",
-		    (int)ev->len, ev->len > 0 ? (char *)ev->data : "");
+		transport_lose(t, EXECSRV_WHY_LOST, "the server closed the "
+		    "connection (%u%s%.*s)", (unsigned)ev->code,
+		    ev->len > 0 ? ": " : "", (int)ev->len,
+		    ev->len > 0 ? (char *)ev->data : "");
 }
 
 static void
@@ -114,8 +117,8 @@ on_event(struct transport *t, const struct ws_event *ev)
 			t->events->on_message(t->arg, (char *)ev->data,
 			    ev->len);
 		else
-			transport_lose(t, "the server sent a message that is "
-			    "not UTF-8");
+			transport_lose(t, EXECSRV_WHY_PROTOCOL, "the server "
+			    "sent a message that is not UTF-8");
 		break;
 	case WS_EV_PING:
 		/* Of a flood only the last needs a pong. */
@@ -172,7 +175,7 @@ feed_frames(struct transport *t, const void *data, size_t len)
 	if (len == 0)
 		return drain_events(t);
 	if ((room = frames_room(t, len, &size)) == NULL)
-		return transport_fail(t, "out of memory");
+		return transport_fail_memory(t);
 	memcpy(room, data, len);
 	return frames_fed(t, len);
 }
@@ -188,21 +191,21 @@ feed_head(struct transport *t, const void *data, size_t len)
 	size_t			 take = len < room ? len : room;
 
 	if (take > 0 && buf_put(&t->head, data, take) == -1)
-		return transport_fail(t, "out of memory");
+		return transport_fail_memory(t);
 	if (t->head.len == 0 || (end = memmem(buf_data(&t->head),
 	    t->head.len, "\r\n\r\n", 4)) == NULL) {
 		if (t->head.len < EXECSRV_HEAD_MAX)
 			return 0;
-		return transport_lose(t, "the server's answer to the upgrade "
-		    "is longer than %d bytes", EXECSRV_HEAD_MAX);
+		return transport_lose(t, EXECSRV_WHY_PROTOCOL, "the server's "
+		    "answer to the upgrade is longer than %d bytes",
+		    EXECSRV_HEAD_MAX);
 	}
 	head = (char *)buf_data(&t->head);
 	n = (size_t)(end + 4 - head);
 	if (execsrv_upgrade_judge(head, n, t->key, &e) == -1) {
 		/* A server that is being restarted will know better. */
 		return n > 9 && head[9] == '5' ?
-		    transport_lose(t, "%s", e.text) :
-		    transport_fail(t, "%s", e.text);
+		    transport_lose_as(t, &e) : transport_fail_as(t, &e);
 	}
 	buf_fini(&t->head);
 	transport_up(t);

@@ -118,18 +118,19 @@ execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 	if (next_line(&rest, &line))
 		status = take_status(&line);
 	if (status == -1) {
-		execsrv_error_set(e, 0, "not an exec server: the answer is not "
-		    "HTTP/1.1");
+		execsrv_error_set(e, EXECSRV_WHY_PROTOCOL, "not an exec "
+		    "server: the answer is not HTTP/1.1");
 		return -1;
 	}
 	if (status != 101) {
-		execsrv_error_set(e, 0, "the server refused: HTTP %.*s",
-		    (int)(line.len < 100 ? line.len - 9 : 91), line.at + 9);
+		execsrv_error_set(e, EXECSRV_WHY_REFUSED, "the server refused: "
+		    "HTTP %.*s", (int)(line.len < 100 ? line.len - 9 : 91),
+		    line.at + 9);
 		return -1;
 	}
 	if (take_lines(rest, found) == -1 || !is_accepted(found, key)) {
-		execsrv_error_set(e, 0, "the server's answer to the upgrade "
-		    "violates RFC 6455 section 4.1");
+		execsrv_error_set(e, EXECSRV_WHY_PROTOCOL, "the server's "
+		    "answer to the upgrade violates RFC 6455 section 4.1");
 		return -1;
 	}
 	return 0;

@@ -14,7 +14,8 @@ lines_put(struct transport *t, const void *data, size_t len)
 
 	assert(t->state == TRANSPORT_UP && t->is_lines);
 	if ((room = buf_reserve(&t->out, len + 1)) == NULL)
-		return transport_fail(t, "too many bytes wait to be sent");
+		return transport_fail(t, EXECSRV_WHY_TOO_MUCH,
+		    "too many bytes wait to be sent");
 	memcpy(room, data, len);
 	/* JSON has line breaks between tokens only, where a blank will do. */
 	for (p = room; (p = memchr(p, '\n', left)) != NULL;
@@ -39,8 +40,8 @@ on_line(struct transport *t, char *line, size_t len)
 	if (is_blank(line, len))
 		return;
 	if (!utf8_is_valid(line, len))
-		transport_lose(t, "the server sent a message that is not "
-		    "UTF-8");
+		transport_lose(t, EXECSRV_WHY_PROTOCOL, "the server sent a "
+		    "message that is not UTF-8");
 	else if (t->state == TRANSPORT_UPGRADING)
 		t->events->on_hello(t->arg, line, len);
 	else
@@ -61,9 +62,9 @@ lines_feed(struct transport *t, const void *data, size_t len)
 
 	if (buf_put(&t->head, data, len) == -1) {
 		if (errno == EFBIG)
-			return transport_lose(t, "the server's line is too "
-			    "long");
-		return transport_fail(t, "out of memory");
+			return transport_lose(t, EXECSRV_WHY_PROTOCOL, "the "
+			    "server's line is too long");
+		return transport_fail_memory(t);
 	}
 	/* Any of them may end the connection. */
 	while (wants_lines(t) && t->head.len > seen) {

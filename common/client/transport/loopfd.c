@@ -28,7 +28,7 @@ loopfd_fini(struct loopfd *l)
 }
 
 int
-loopfd_open(struct loopfd *l)
+loopfd_open(struct loopfd *l, int wake)
 {
 	struct epoll_event	 ev = { .events = EPOLLIN };
 	int			 error;
@@ -37,7 +37,8 @@ loopfd_open(struct loopfd *l)
 	if ((l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
 	    TFD_NONBLOCK)) == -1 ||
 	    (l->epoll = epoll_create1(EPOLL_CLOEXEC)) == -1 ||
-	    epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->timer, &ev) == -1) {
+	    epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->timer, &ev) == -1 ||
+	    epoll_ctl(l->epoll, EPOLL_CTL_ADD, wake, &ev) == -1) {
 		error = errno;
 		fd_close(&l->timer);
 		fd_close(&l->epoll);

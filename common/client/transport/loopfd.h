@@ -18,8 +18,8 @@ struct loopfd {
 void	 loopfd_init(struct loopfd *l);
 void	 loopfd_fini(struct loopfd *l);
 
-/* Make it, with nothing watched.  0, or -1 with errno. */
-int	 loopfd_open(struct loopfd *l) MUST_CHECK;
+/* Make it, with nothing but wake watched.  0, or -1 with errno. */
+int	 loopfd_open(struct loopfd *l, int wake) MUST_CHECK;
 
 /* Watch fd (or -1) for what poll(2) calls events.  0, or -1 with errno. */
 int	 loopfd_watch(struct loopfd *l, int fd, short events) MUST_CHECK;

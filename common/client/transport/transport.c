@@ -1,5 +1,6 @@
 #include "common/client/transport/transport.h"
 
+#include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include <netinet/tcp.h>
@@ -14,6 +15,7 @@
 
 #include <sodium.h>
 
+#include "common/client/error.h"
 #include "common/client/transport/transport_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
@@ -29,7 +31,7 @@
 /* A message may wait while another of that size is being written. */
 #define OUT_MAX		((size_t)2 * LIMIT_MESSAGE + LIMIT_FRAGMENT)
 
-void
+int
 transport_init(struct transport *t, const struct transport_events *events,
     void *arg)
 {
@@ -46,6 +48,8 @@ transport_init(struct transport *t, const struct transport_events *events,
 	buf_init(&t->head, EXECSRV_HEAD_MAX);
 	buf_init(&t->out, OUT_MAX);
 	frames_init(t);
+	t->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return t->wake == -1 ? -1 : 0;
 }
 
 void
@@ -54,6 +58,7 @@ transport_fini(struct transport *t)
 	transport_close(t);
 	loopfd_fini(&t->loop);
 	fd_close(&t->log);
+	fd_close(&t->wake);
 	buf_fini(&t->head);
 	buf_fini(&t->out);
 	frames_fini(t);
@@ -122,36 +127,57 @@ transport_stop(struct transport *t)
 }
 
 int
-transport_lose(struct transport *t, const char *fmt, ...)
+transport_lose_as(struct transport *t, const struct execsrv_error *e)
 {
-	char	 why[sizeof(((struct execsrv_error *)NULL)->text)];
-	va_list	 ap;
-
 	assert(t->state != TRANSPORT_CLOSED);
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
 	if (t->state != TRANSPORT_DOWN) {
 		transport_stop(t);
-		t->events->on_lost(t->arg, why);
+		t->events->on_lost(t->arg, e);
 	}
 	errno = EPIPE;
 	return -1;
 }
 
 int
-transport_fail(struct transport *t, const char *fmt, ...)
+transport_lose(struct transport *t, enum execsrv_reason why, const char *fmt,
+    ...)
 {
-	char	 why[sizeof(((struct execsrv_error *)NULL)->text)];
-	va_list	 ap;
+	struct execsrv_error	 e;
+	va_list			 ap;
 
 	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
+	execsrv_error_vset(&e, why, fmt, ap);
 	va_end(ap);
+	return transport_lose_as(t, &e);
+}
+
+int
+transport_fail_as(struct transport *t, const struct execsrv_error *e)
+{
 	transport_stop(t);
-	t->events->on_failed(t->arg, why);
+	t->events->on_failed(t->arg, e);
 	errno = EPIPE;
 	return -1;
+}
+
+int
+transport_fail(struct transport *t, enum execsrv_reason why, const char *fmt,
+    ...)
+{
+	struct execsrv_error	 e;
+	va_list			 ap;
+
+	va_start(ap, fmt);
+	execsrv_error_vset(&e, why, fmt, ap);
+	va_end(ap);
+	return transport_fail_as(t, &e);
+}
+
+int
+transport_fail_memory(struct transport *t)
+{
+	errno = ENOMEM;
+	return transport_fail(t, EXECSRV_WHY_SYSTEM, "out of memory");
 }
 
 /* --- opening and closing --- */
@@ -222,7 +248,8 @@ transport_upgrade(struct transport *t, const struct execsrv_address *a,
 	start_head(t);
 	transport_set_state(t, TRANSPORT_UPGRADING);
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
-		return transport_fail(t, "getrandom: %s", strerror(errno));
+		return transport_fail(t, EXECSRV_WHY_SYSTEM, "getrandom: %s",
+		    strerror(errno));
 	b64_encode(t->key, nonce, sizeof(nonce));
 	/* The send buffer of a new socket has room for all of it. */
 	n = execsrv_upgrade_request(a, t->key, token, request,
@@ -231,8 +258,8 @@ transport_upgrade(struct transport *t, const struct execsrv_address *a,
 	    send(t->fd, request, n, MSG_NOSIGNAL) == (ssize_t)n;
 	sodium_memzero(request, sizeof(request));
 	if (!is_sent)
-		return transport_lose(t, "cannot send the WebSocket upgrade: "
-		    "%s", strerror(errno));
+		return transport_lose(t, EXECSRV_WHY_LOST, "cannot send the "
+		    "WebSocket upgrade: %s", strerror(errno));
 	return 0;
 }
 
@@ -355,15 +382,16 @@ read_some(struct transport *t, size_t *n_out)
 	if (t->state == TRANSPORT_UPGRADING || t->is_lines)
 		room = head;
 	else if ((room = frames_room(t, READ_MIN, &size)) == NULL)
-		return transport_fail(t, "out of memory");
+		return transport_fail_memory(t);
 	if ((n = recv(t->fd, room, size, 0)) == -1) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
-		return transport_lose(t, "the connection was lost: %s",
-		    strerror(errno));
+		return transport_lose(t, EXECSRV_WHY_LOST, "the connection was "
+		    "lost: %s", strerror(errno));
 	}
 	if (n == 0)
-		return transport_lose(t, "the server closed the connection");
+		return transport_lose(t, EXECSRV_WHY_LOST, "the server closed "
+		    "the connection");
 	*n_out += (size_t)n;
 	t->last_heard = t->clock();
 	t->is_pinged = false;
@@ -429,10 +457,28 @@ transport_fd(const struct transport *t)
 short
 transport_poll(const struct transport *t, int ms)
 {
-	struct pollfd	 pfd = { .fd = transport_fd(t),
-			    .events = transport_poll_events(t) };
+	struct pollfd	 pfd[2] = {
+		{ .fd = transport_fd(t), .events = transport_poll_events(t) },
+		{ .fd = t->wake, .events = POLLIN }
+	};
+	uint64_t	 wakes;
 
-	return poll(&pfd, 1, ms) == 1 ? pfd.revents : 0;
+	if (poll(pfd, 2, ms) <= 0)
+		return 0;
+	if (pfd[1].revents != 0)
+		(void)!read(t->wake, &wakes, sizeof(wakes));
+	return pfd[0].revents;
+}
+
+void
+transport_wake(const struct transport *t)
+{
+	static const uint64_t	 one = 1;
+	int			 error = errno;
+
+	/* EAGAIN: it has been woken a lot, and not read yet. */
+	(void)!write(t->wake, &one, sizeof(one));
+	errno = error;
 }
 
 /* ms of silence after which a ping is sent: time is left for its answer. */
@@ -486,7 +532,8 @@ transport_check_silence(struct transport *t)
 	if (t->state != TRANSPORT_UP || ms_to_silence(t) != 0)
 		return;
 	if (t->is_pinged) {
-		transport_lose(t, "the server does not answer a ping");
+		transport_lose(t, EXECSRV_WHY_LOST, "the server does not "
+		    "answer a ping");
 		return;
 	}
 	/* We may be late ourselves: its time to answer begins now. */
@@ -525,7 +572,7 @@ int
 transport_loop_fd(struct transport *t)
 {
 	if (t->loop.epoll == -1) {
-		if (loopfd_open(&t->loop) == -1)
+		if (loopfd_open(&t->loop, t->wake) == -1)
 			return -1;
 		t->events->on_change(t->arg);
 	}
@@ -542,8 +589,8 @@ void
 transport_watch(struct transport *t, int ms)
 {
 	if (loopfd_watch(&t->loop, t->fd, transport_poll_events(t)) == -1)
-		transport_fail(t, "the connection cannot be watched by epoll: "
-		    "%s", strerror(errno));
+		transport_fail(t, EXECSRV_WHY_SYSTEM, "the connection cannot "
+		    "be watched by epoll: %s", strerror(errno));
 	else
 		loopfd_arm(&t->loop, t->clock(), ms);
 }

@@ -33,9 +33,9 @@ struct transport_events {
 	/* The answer to transport_hello(), a line like a message. */
 	void	(*on_hello)(void *arg, char *text, size_t len);
 	/* The connection is lost; another one may be tried. */
-	void	(*on_lost)(void *arg, const char *why);
+	void	(*on_lost)(void *arg, const struct execsrv_error *why);
 	/* Another connection would not help. */
-	void	(*on_failed)(void *arg, const char *why);
+	void	(*on_failed)(void *arg, const struct execsrv_error *why);
 	/* transport_poll_events() or a wait_ms may have changed. */
 	void	(*on_change)(void *arg);
 };
@@ -51,6 +51,7 @@ struct transport {
 	struct launched			 child;
 	int				 log;		/* of it, or -1 */
 	struct loopfd			 loop;
+	int				 wake;		/* an eventfd */
 	bool				 is_lines;	/* no WebSocket */
 	bool				 is_paused;	/* nothing is read */
 	char				 key[EXECSRV_KEY_LEN + 1];
@@ -69,8 +70,9 @@ struct transport {
 	bool				 is_pinged;	/* nothing since */
 };
 
-void	 transport_init(struct transport *t,
-	    const struct transport_events *events, void *arg);
+/* 0, or -1 with errno: there is no descriptor for wake-ups. */
+int	 transport_init(struct transport *t,
+	    const struct transport_events *events, void *arg) MUST_CHECK;
 void	 transport_fini(struct transport *t);
 
 /* The time of its clock, ms. */
@@ -154,8 +156,14 @@ short	 transport_poll_events(const struct transport *t);
 /* The socket to poll(2); -1: there is nothing to poll it for. */
 int	 transport_fd(const struct transport *t);
 
-/* poll(2) it for that, up to ms (-1: for ever); return its revents. */
+/*
+ * poll(2) it for that, up to ms (-1: for ever), or until transport_wake();
+ * return its revents.
+ */
 short	 transport_poll(const struct transport *t, int ms);
+
+/* End transport_poll(), from any thread or signal handler. */
+void	 transport_wake(const struct transport *t);
 
 /* Read, as poll(2) said; send pongs. */
 void	 transport_handle(struct transport *t, short revents);

@@ -6,8 +6,15 @@
 void	 transport_set_state(struct transport *t, enum transport_state to);
 
 /* Tell the client, and stop.  The first reason counts.  Always -1, EPIPE. */
-int	 transport_lose(struct transport *t, const char *fmt, ...) PRINTF(2, 3);
-int	 transport_fail(struct transport *t, const char *fmt, ...) PRINTF(2, 3);
+int	 transport_lose(struct transport *t, enum execsrv_reason why,
+	    const char *fmt, ...) PRINTF(3, 4);
+int	 transport_fail(struct transport *t, enum execsrv_reason why,
+	    const char *fmt, ...) PRINTF(3, 4);
+int	 transport_fail_memory(struct transport *t);
+
+/* The same for a reason that is there already. */
+int	 transport_lose_as(struct transport *t, const struct execsrv_error *e);
+int	 transport_fail_as(struct transport *t, const struct execsrv_error *e);
 
 /* --- frames.c: a WebSocket --- */
 
