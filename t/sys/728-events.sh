@@ -121,14 +121,19 @@ count "$DIR/out" . 0
 expect 0 "$CTL" logs 1 nobody
 count "$DIR/out" . 0
 expect 1 "$CTL" logs 77
-id=$("$CTL" run -d -- sh -c 'echo a; echo b >&2; printf c; exec sleep 1000')
+# kept ID FILE REGEX
 kept() {
-	"$CTL" logs "$1" p1 >"$DIR/out" 2>"$DIR/err" && has_line "$DIR/out" c
+	"$CTL" logs "$1" p1 >"$DIR/out" 2>"$DIR/err" && has_line "$2" "$3"
 }
-wait_for 10 kept "$id" || fail "no output: $(cat "$DIR/out" "$DIR/err")"
-same "output" "$(cat "$DIR/out")" "a
-c"
+id=$("$CTL" run -d -- sh -c 'echo b >&2; exec sleep 1000')
+wait_for 10 kept "$id" "$DIR/err" b || fail "no errors: $(cat "$DIR/out" "$DIR/err")"
 same "errors" "$(cat "$DIR/err")" b
+same "no output" "$(cat "$DIR/out")" ""
+id=$("$CTL" run -d -- sh -c 'echo a; echo b; printf c; exec sleep 1000')
+wait_for 10 kept "$id" "$DIR/out" c || fail "no output: $(cat "$DIR/out" "$DIR/err")"
+same "output" "$(cat "$DIR/out")" "a
+b
+c"
 expect 0 "$CTL" logs -n 1 "$id" p1
 same "the last line" "$(cat "$DIR/out" "$DIR/err")" c
 "$CTL" logs -f -n 1 "$id" p1 >"$DIR/tail" 2>&1 &
