@@ -63,11 +63,10 @@ read_date(const char **at, const char *end)
 	    fixed(at, end, 2, 1, days_of(year, month)) != -1;
 }
 
-/* no_seconds: where they belong, or NULL. */
+/* no_seconds: set to where they belong, if there are none. */
 static bool
 read_time(const char **at, const char *end, const char **no_seconds)
 {
-	*no_seconds = NULL;
 	if (fixed(at, end, 2, 0, 23) == -1 || !skip(at, end, ":") ||
 	    fixed(at, end, 2, 0, 59) == -1)
 		return false;

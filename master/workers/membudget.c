@@ -13,7 +13,6 @@ struct payer {
 	char		*identity;
 	unsigned	 shares;
 	uint64_t	 total;
-	struct share	*over;		/* may exceed the budget, or NULL */
 };
 
 struct share {
@@ -24,7 +23,7 @@ struct share {
 struct membudget {
 	struct map	 payers;
 	uint64_t	 total;
-	struct share	*over;
+	struct share	*over;		/* may exceed it, or NULL */
 };
 
 struct membudget *
@@ -92,8 +91,6 @@ membudget_take_out(struct membudget *b, struct share *s)
 	assert(s->payer->total >= all && b->total >= s->payer->total);
 	s->payer->total -= all;
 	b->total -= all;
-	if (s->payer->over == s)
-		s->payer->over = NULL;
 	if (b->over == s)
 		b->over = NULL;
 }
@@ -142,8 +139,8 @@ membudget_ask(struct membudget *b, struct share **sp, const char *identity,
 	    had.output);
 	left -= membudget_least(left, may.output);
 	may.message = want.message;
-	if (want.message > left && s->payer->over == NULL && b->over == NULL)
-		s->payer->over = b->over = s;
+	if (want.message > left && b->over == NULL)
+		b->over = s;
 	else if (want.message > left)
 		may.message = membudget_least(want.message, had.message);
 	put_in(b, s, may);

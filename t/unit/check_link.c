@@ -49,6 +49,10 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	ck_assert_int_eq(fd, kind == IPC_handover ? 78 : -1);
 	if (kind == IPC_command)
 		missed = ((const Ipc__Command *)body)->missed;
+	else if (kind == IPC_command_ended)
+		missed = ((const Ipc__CommandEnded *)body)->missed;
+	else if (kind == IPC_net_refused)
+		missed = ((const Ipc__NetRefused *)body)->missed;
 	strcat(said, " ");
 	strcat(said, ipc_rows[kind].name);
 }
@@ -164,6 +168,50 @@ START_TEST(test_commands)
 }
 END_TEST
 
+static void
+ended(void)
+{
+	Ipc__CommandEnded	 out = IPC__COMMAND_ENDED__INIT;
+
+	link_command_ended(l, &out);
+}
+
+static void
+refused(void)
+{
+	Ipc__NetRefused		 out = IPC__NET_REFUSED__INIT;
+
+	link_net_refused(l, &out);
+}
+
+/* The same for what comes later, and for refused connections. */
+START_TEST(test_audited)
+{
+	static void		(*const put[])(void) = { ended, refused };
+	static const char	*const names[] = {
+		" command_ended", " net_refused"
+	};
+
+	put[_i]();
+	ck_said(names[_i]);
+	ck_assert_uint_eq(missed, 0);
+	chan.waiting = MUCH;
+	put[_i]();
+	put[1 - _i]();
+	ck_said("");
+	chan.waiting = 1000;
+	put[_i]();
+	ck_said(names[_i]);
+	ck_assert_uint_eq(missed, 2);
+	put[_i]();
+	ck_said(names[_i]);
+	ck_assert_uint_eq(missed, 0);
+	on_end(end_arg, 0);
+	put[_i]();
+	ck_said("");
+}
+END_TEST
+
 /* Without a master there is nobody to ask, and nothing that waits. */
 START_TEST(test_gone)
 {
@@ -197,6 +245,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_soon);
 	tcase_add_test(t, test_commands);
+	tcase_add_loop_test(t, test_audited, 0, 2);
 	tcase_add_test(t, test_gone);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

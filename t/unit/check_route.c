@@ -136,6 +136,37 @@ audit(struct master *master, const struct audit_what *what)
 	snprintf(why, sizeof(why), "%s", what->why);
 }
 
+/* --- in the place of the file of sessions --- */
+
+static struct record	 put;			/* the last one */
+static unsigned		 nputs;
+
+struct records_head *
+records_head(struct records *t)
+{
+	static struct records_head	 head;
+
+	ck_assert_ptr_eq(t, m.records);
+	return &head;
+}
+
+int
+records_put(struct records *t, int *slot, struct record *r)
+{
+	ck_assert_ptr_eq(t, m.records);
+	ck_assert_int_eq(*slot, -1);
+	put = *r;
+	nputs++;
+	return 0;
+}
+
+void
+records_drop(struct records *t, int *slot)
+{
+	ck_assert_ptr_eq(t, m.records);
+	ck_assert_int_eq(*slot, -1);
+}
+
 static const struct child_events	 child_events = { .decide = decide };
 
 /* --- */
@@ -467,6 +498,94 @@ START_TEST(test_former)
 }
 END_TEST
 
+/* A record in which no two numbers are the same. */
+static struct record
+record_of(enum record_kind kind, const struct child *c)
+{
+	struct record	 rec;
+
+	memset(&rec, 0, sizeof(rec));
+	rec.kind = kind;
+	rec.flags = RECORD_OPENED;
+	rec.number = 41;
+	rec.uid = 1;
+	rec.client_uid = 2;
+	rec.uplink = 3;
+	rec.born = now - 5;
+	rec.used[0] = 10;
+	rec.used[1] = 11;
+	rec.used[2] = 12;
+	rec.used[3] = 13;
+	rec.used[4] = 14;
+	rec.transcripts = 15;
+	strcpy(rec.id, "00000000-0000-0000-0000-000000000001");
+	strcpy(rec.identity, "uid:2");
+	strcpy(rec.peer, "from somewhere");
+	strcpy(rec.transcript, "/a/file");
+	if (c == NULL) {
+		rec.until = now + TTL;
+		return rec;
+	}
+	rec.flags |= RECORD_ATTACHED | RECORD_TRANSCRIPTS;
+	rec.child = c->id;
+	rec.pid = c->pid;
+	rec.started = 20;
+	rec.marks = 21;
+	rec.detached_ttl = 22;
+	rec.grace = 23;
+	rec.max_held = 24;
+	rec.max_running = 25;
+	rec.group_v2 = 26;
+	rec.group_v1 = 27;
+	return rec;
+}
+
+/* What is known of a session comes back from its record, and goes there. */
+START_TEST(test_record)
+{
+	struct child	*c = _i == RECORD_SESSION ? &children[0] : NULL;
+	struct record	 rec;
+	struct route	*r;
+	char		 longer[sizeof(rec.transcript) + 1];
+
+	m.records = (struct records *)&put;
+	memset(&children[0], 0, sizeof(children[0]));
+	children[0].master = &m;
+	children[0].state = CHILD_AWAITED;
+	children[0].id = 100;
+	children[0].pid = 101;
+	rec = record_of((enum record_kind)_i, c);
+	nputs = 0;
+	ck_assert_ptr_nonnull(r = route_former(&m, &rec, c));
+	ck_assert_uint_eq(nputs, 1);
+	ck_assert_mem_eq(&put, &rec, sizeof(rec));
+	if (c != NULL) {
+		ck_assert(c->peer.known && c->route == r);
+		ck_assert(c->peer.uid == 1 && c->peer.client_uid == 2);
+		ck_assert_uint_eq(c->peer.uplink, 3);
+		ck_assert_str_eq(c->peer.identity, "uid:2");
+		ck_assert_str_eq(c->peer.text, "from somewhere");
+		c->transcripts = CHILD_TRANSCRIPTS_NONE;
+		route_record(r);
+		ck_assert_uint_eq(put.flags, RECORD_OPENED | RECORD_ATTACHED);
+	}
+	/* A name with its NUL fits, or is left out. */
+	memset(longer, 'x', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	free(r->transcript);
+	ck_assert_ptr_nonnull(r->transcript = strdup(longer));
+	route_record(r);
+	ck_assert_str_eq(put.transcript, "");
+	r->transcript[sizeof(rec.transcript) - 1] = '\0';
+	route_record(r);
+	ck_assert_str_eq(put.transcript, r->transcript);
+	if (c != NULL) {
+		c->route = NULL;
+		r->owner = NULL;
+	}
+}
+END_TEST
+
 /* Two ask for one that is given back: the first has it. */
 START_TEST(test_released_meanwhile)
 {
@@ -689,6 +808,7 @@ main(void)
 	tcase_add_test(t, test_kept);
 	tcase_add_test(t, test_lost);
 	tcase_add_test(t, test_former);
+	tcase_add_loop_test(t, test_record, RECORD_SESSION, RECORD_LOST + 1);
 	tcase_add_test(t, test_released_meanwhile);
 	tcase_add_test(t, test_released_first);
 	tcase_add_test(t, test_word_of_release);

@@ -388,8 +388,10 @@ link_command(struct link *l, Ipc__Command *out)
 	l->missed = 0;
 }
 
-void
-link_command_ended(struct link *l, Ipc__CommandEnded *out)
+/* Send what the audit log tells, or count it as missed if too much waits. */
+static void
+put_audited(struct link *l, enum ipc_kind kind, const void *out,
+    uint32_t *missed_out)
 {
 	if (l->chan == NULL)
 		return;
@@ -397,23 +399,21 @@ link_command_ended(struct link *l, Ipc__CommandEnded *out)
 		l->missed++;
 		return;
 	}
-	out->missed = l->missed;
+	*missed_out = l->missed;
 	l->missed = 0;
-	link_put(l, IPC_command_ended, out, -1);
+	link_put(l, kind, out, -1);
+}
+
+void
+link_command_ended(struct link *l, Ipc__CommandEnded *out)
+{
+	put_audited(l, IPC_command_ended, out, &out->missed);
 }
 
 void
 link_net_refused(struct link *l, Ipc__NetRefused *out)
 {
-	if (l->chan == NULL)
-		return;
-	if (chan_waiting(l->chan) > COMMANDS_MAX) {
-		l->missed++;
-		return;
-	}
-	out->missed = l->missed;
-	l->missed = 0;
-	link_put(l, IPC_net_refused, out, -1);
+	put_audited(l, IPC_net_refused, out, &out->missed);
 }
 
 void
