@@ -41,6 +41,7 @@ struct hub {
 	struct engine		*engine;
 	int			 audit;		/* descriptor, or -1 */
 	uint64_t		 audit_lost;
+	uint64_t		 registered;	/* ms, of the last one */
 	char			 name[HUB_NAME_MAX];
 	uint64_t		 started;	/* Unix seconds */
 	uint64_t		 stat[HUB_STATS];

@@ -64,6 +64,19 @@ call_has_room(struct call *c, const struct executor *there,
 	return has;
 }
 
+/* Now in ms, but later than it was before: the later registration counts. */
+static uint64_t
+hub_moment(struct hub *h)
+{
+	struct timespec	 now = { 0, 0 };
+	uint64_t	 ms;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	h->registered = ms > h->registered ? ms : h->registered + 1;
+	return h->registered;
+}
+
 static void
 call_grant_executor(struct call *c, const struct hubkey *key,
     const struct subject_limits *max)
@@ -76,7 +89,7 @@ call_grant_executor(struct call *c, const struct hubkey *key,
 	char			 id[REGISTRATION_TEXT + 1];
 
 	api_ticket_for(&t, &c->who, conf->ticket_lifetime / 1000);
-	registration_make(t.registration, t.made * 1000);
+	registration_make(t.registration, hub_moment(c->hub));
 	t.limit = api_limit32(max->environments);
 	t.key = *key;
 	snprintf(t.labels, sizeof(t.labels), "%s", hubrules_labels(conf,

@@ -1,0 +1,530 @@
+#!/usr/bin/env python3
+"""execsrv-hub, one of them: each row of what registry and rendezvous answer,
+and frames between an executor and harnesses that the test plays itself."""
+import importlib
+import json
+import os
+import signal
+import socket
+import threading
+import time
+
+from client import LIMIT, check, in_time, main, wait_for
+
+lib = importlib.import_module("8hub")
+frames = importlib.import_module("8frames")
+Hub, Ws, Refused = lib.Hub, lib.Ws, lib.Refused
+
+
+def refused(status, fn, *args, code=None, reason=None):
+    """A refusal, by an answer or of an upgrade."""
+    try:
+        answer = fn(*args)
+        check(isinstance(answer, lib.Answer), "it was not refused")
+    except Refused as e:
+        answer = e.answer
+    check(answer.status == status, "%d %s, not %d" % (
+        answer.status, answer.body[:200], status))
+    check(code is None or answer.code == code, answer.body)
+    check(reason is None or answer.reason == reason, "%s" % answer.reason)
+    return answer
+
+
+def registering():
+    """What an executor is answered."""
+    with Hub() as hub:
+        key = lib.new_key()
+        got = hub.register(key=key).json()
+        check(set(got) == {"environment_id", "url", "security_profile",
+                           "executor_registration_id"}, "%s" % got)
+        check(got["environment_id"] == "build-1" and
+              got["security_profile"] == lib.PROFILE, "%s" % got)
+        check(got["url"].startswith(
+            "ws://127.0.0.1:%d%sbuild-1?ticket=" % (hub.port, lib.ATTACH)),
+            got["url"])
+        # Executors of a year cut URLs at 2050 bytes.
+        check(len(got["url"]) < 2040, "%d bytes" % len(got["url"]))
+        check(hub.register(key=key).json()["executor_registration_id"] !=
+              got["executor_registration_id"], "the same registration")
+        refused(401, hub.register, "build-1", "wrong", code="invalid_token")
+        refused(401, hub.ask, "POST", "/cloud/environment/build-1/register")
+        refused(403, hub.register, "other-1", code="not_allowed")
+        refused(403, hub.register, "build-1", "ci", code="not_allowed")
+        ask, body = hub.registry, {"security_profile": lib.PROFILE,
+                                   "executor_public_key": lib.new_key()}
+        for change in ({"security_profile": "noise"},
+                       {"security_profile": None},
+                       {"executor_public_key": None},
+                       {"executor_public_key": {}},
+                       {"executor_public_key": {
+                           **key, "suite": "Noise_XX"}},
+                       {"executor_public_key": {
+                           **key, "x25519_public_key": "AAAA"}},
+                       {"executor_public_key": {
+                           **key, "mlkem768_public_key":
+                               key["mlkem768_public_key"][:-4]}}):
+            refused(400, ask, "register", "build-1", "build",
+                    {**body, **change}, code="invalid_request")
+        for data in (b"", b"[]", b"{", b'{"a":1,"a":2}', b"\xff{}",
+                     b"null"):
+            refused(400, ask, "register", "build-1", "build", data)
+        refused(413, ask, "register", "build-1", "build", b"x" * 20000)
+        for name in ("..", ".", "a%2fb", "a%00", "%zz", "a%", "x" * 129,
+                     "b%20c", "%C3%A4"):
+            refused(400, ask, "register", name, "build", body)
+        check(ask("register", "build%2D7", "build", body).json()[
+            "environment_id"] == "build-7", "an escape")
+        refused(405, hub.ask, "GET", "/cloud/environment/build-1/register",
+                "build")
+        refused(404, hub.ask, "POST", "/cloud/environment/build-1/dance",
+                "build", b"{}")
+        refused(400, hub.ask, "POST", "/cloud/environment/build-1",
+                "build", b"{}")
+        refused(404, hub.ask, "POST", "/", "build", b"{}")
+        refused(404, hub.ask, "GET", "/metrics")
+        refused(403, hub.ask, "GET", "/readyz", None, None, None,
+                "Origin: http://evil\r\n")
+        check(hub.metrics()["execsrv_hub_registrations_total"] == 3,
+              "%s" % hub.metrics())
+        check([e["event"] for e in hub.audit()][:2] == ["register"] * 2,
+              "%s" % hub.audit()[:2])
+
+
+def connecting():
+    """What a harness is answered; what there is and is not looks the same."""
+    with Hub() as hub:
+        refused(409, hub.connect, code="environment_offline")
+        refused(404, hub.connect, "other-1", code="environment_not_found")
+        refused(404, hub.connect, "build-1", "nobody",
+                code="environment_not_found")
+        refused(401, hub.connect, "build-1", "wrong")
+        refused(409, hub.connect, "build-1", "pool")
+        refused(409, hub.connect, "other-1", "pool")
+        key, mine = lib.new_key(), lib.new_key()
+        x = hub.attach(key=key)
+        got = hub.connect(key=mine).json()
+        check(got["executor_public_key"] == key, "the executor's key")
+        check(got["executor_registration_id"] ==
+              x.bundle["executor_registration_id"], "its registration")
+        check(got["environment_id"] == "build-1" and
+              got["security_profile"] == lib.PROFILE, "%s" % got)
+        check(len(got["harness_key_authorization"]) <= 4096, "too long")
+        check(hub.connect("build-1", "pool").status == 200, "by its label")
+        refused(404, hub.connect, "build-1", "nobody",
+                code="environment_not_found")
+        refused(400, hub.registry, "connect", "build-1", "ci", {})
+        x.close()
+        wait_for(lambda: hub.connect().status == 409, LIMIT, "it is offline")
+
+
+def validating():
+    """Harnesses are confirmed by what they were granted, and nothing else."""
+    with Hub() as hub:
+        key = lib.new_key()
+        x = hub.attach()
+        got = hub.connect(key=key).json()
+        reg, auth = x.bundle["executor_registration_id"], \
+            got["harness_key_authorization"]
+
+        def verdict(*args, **more):
+            return hub.validate(*args, **more).json()["valid"]
+        check(verdict(reg, key, auth) is True, "the right one")
+        check(verdict(reg, key, auth) is True, "again")
+        check(verdict(reg, lib.new_key(), auth) is False, "another key")
+        check(verdict("0" * 32, key, auth) is False, "another registration")
+        for bad in ("", "x", auth[:-1], auth + "A", auth[1:], "A" * 5000,
+                    auth.swapcase(), "\u00e4" + auth, "\u0000"):
+            check(verdict(reg, key, bad) is False, "authorization " + bad)
+        check(verdict(reg, key, auth, environment="build-2") is False,
+              "another environment")
+        ticket = got["url"].split("ticket=")[1]
+        check(verdict(reg, key, ticket) is False, "a ticket")
+        refused(401, hub.validate, reg, key, auth, "build-1", "wrong")
+        refused(403, hub.validate, reg, key, auth, "build-1", "ci")
+        # Whose harness lost its token is not confirmed any more.
+        hub.write({n: t for n, t in hub.token.items() if n != "ci"})
+        check(hub.ctl("reload")[1]["ok"], "reload")
+        check(verdict(reg, key, auth) is False, "revoked")
+
+
+def attaching():
+    """Tickets: forged, of others, expired, used, revoked."""
+    with Hub("TicketLifetime 1h") as hub:
+        url = hub.register().json()["url"]
+        base, ticket = url.split("ticket=")
+        for bad, status, reason in (
+                (base[:-1], 404, "unknown_route"),
+                (base, 404, "unknown_route"),
+                (base + "ticket=", 403, "invalid_signature"),
+                (url[:-1], 403, "invalid_signature"),
+                (base + "ticket=A" + ticket[1:-1] + "B", 403, None),
+                (url.replace("build-1", "build-2"), 403,
+                 "invalid_signature"),
+                (url.replace("build-1", "b%00"), 404, "unknown_route"),
+                (base + "ticket=" + "A" * 4000, 403, None)):
+            refused(status, Ws, bad, reason=reason)
+        refused(400, hub.ask, "GET", lib.ATTACH + "build-1?ticket=" + ticket)
+        x = Ws(url)
+        mine = hub.connect().json()["url"]
+        h = Ws(mine)
+        refused(403, Ws, mine, reason="already_used")
+        unused = hub.connect().json()["url"]
+        refused(403, Ws, unused.replace("build-1", "build-2"))
+        # An executor that registered again, with another key.
+        x.close()
+        check(h.ended() == 1001, "its harness is told")
+        wait_for(lambda: hub.connect().status == 409, LIMIT, "offline")
+        refused(409, Ws, unused, reason="environment_offline")
+        other = hub.attach()
+        refused(409, Ws, unused, reason="environment_offline")
+        # Evicted: its ticket is good no more.
+        check(hub.ctl("evict", environment="build-1")[1]["ok"], "evict")
+        check(other.ended() == 1008, "it is told")
+        refused(403, Ws, other.bundle["url"], reason="evicted")
+        x = hub.attach()
+        url = x.bundle["url"]
+        hub.write({n: t for n, t in hub.token.items() if n != "build"})
+        check(hub.ctl("reload")[1]["ok"], "reload")
+        check(x.ended() == 1008, "its token is gone")
+        refused(403, Ws, url, reason="revoked")
+
+
+def expired():
+    """An executor whose ticket is too old registers again."""
+    with Hub("TicketLifetime 1\nBearerClockSkew 0") as hub:
+        url = hub.register().json()["url"]
+
+        def late():
+            try:
+                Ws(url).close()
+            except Refused as e:
+                return e.answer.reason == "expired" and \
+                    e.answer.status == 401
+            time.sleep(0.2)
+            return False
+        wait_for(late, LIMIT, "it expires")
+
+
+def secrets():
+    """Two secrets are valid; a hub with another one believes nothing."""
+    with Hub() as hub:
+        url = hub.register().json()["url"]
+        old = hub.secret
+        hub.secret = "n" * 40
+        hub.put("secret", "%s\n%s\n" % (hub.secret, old))
+        check(hub.ctl("reload")[1]["ok"], "reload")
+        x = Ws(url)
+        x.close()
+        now = hub.register().json()["url"]
+        hub.put("secret", hub.secret + "\n")
+        check(hub.ctl("reload")[1]["ok"], "reload")
+        refused(403, Ws, url, reason="invalid_signature")
+        Ws(now).close()
+
+
+def streams():
+    """Frames go to whom they are for, and as they are."""
+    with Hub() as hub:
+        x = hub.attach()
+        a, b = hub.harness(), hub.harness(token="pool")
+        odd = frames.frame(b"one", frames.text(99, b"unknown"))
+        first = frames.resume(b"one")
+        for sent in (first, odd, frames.data(b"one", 0, b"x" * 61456),
+                     frames.handshake(b"one", b"m" * 3600),
+                     frames.frame(b"one", version=7)):
+            a.send(sent)
+            x.expect(sent)
+        b.send(frames.resume(b"two"))
+        x.expect(frames.resume(b"two"))
+        for stream, to, other in ((b"one", a, b), (b"two", b, a)):
+            sent = frames.data(stream, 5, os.urandom(100))
+            x.send(sent)
+            to.expect(sent)
+            check(other.is_quiet(), "it went to another one, too")
+        # Somebody else's stream, in all its forms.
+        two = frames.text(2, b"two")
+        for bad in (frames.data(b"two", 0, b"evil"), frames.reset(b"two"),
+                    frames.uint(1, 1) + frames.text(2, b"one") + two,
+                    frames.uint(1, 1) + two + frames.text(2, b"one"),
+                    b"", b"\x12", b"\xff" * 20, frames.text(2, b""),
+                    frames.text(2, b"i" * 201),
+                    b"\x12\x83\x80\x80\x80\x80\x00two",
+                    b"\x92\x80\x80\x80\x80\x00\x03two",
+                    b"\x0b" + frames.frame(b"one"),
+                    frames.reset(b"never seen")):
+            a.send(bad)
+        for bad in (frames.data(b"nobody", 0, b"x"), b"\x12", b""):
+            x.send(bad)
+        a.send(b"text", op=1)
+        x.send(b"text", op=1)
+        last = frames.data(b"one", 9, b"last")
+        a.send(last)
+        x.expect(last)
+        x.send(last)
+        a.expect(last)
+        check(b.is_quiet(), "nothing of that is for another one")
+        # In fragments, with a ping between.
+        a.send(last[:3], fin=False)
+        a.send(b"ping", op=9)
+        a.send(last[3:], op=0)
+        check(a.frame() == (10, b"ping"), "the pong")
+        x.expect(last)
+        # A reset frees the id.
+        x.send(frames.reset(b"one"))
+        a.expect(frames.reset(b"one"))
+        b.send(first)
+        x.expect(first)
+        # Losses are told, once for each stream.
+        b.close()
+        check({x.reset(), x.reset()} == {
+            (b"one", b"harness_disconnected"),
+            (b"two", b"harness_disconnected")}, "resets")
+        a.send(frames.resume(b"three"))
+        x.expect(frames.resume(b"three"))
+        x.close()
+        check(a.reset() == (b"three", b"executor_disconnected"), "a reset")
+        check(a.ended() == 1001, "its end")
+
+
+def too_big():
+    """262144 bytes are the most, in one frame or several."""
+    with Hub() as hub:
+        x = hub.attach()
+        for pieces in (1, 4):
+            h = hub.harness()
+            name = b"s%d" % pieces
+            room = 262144 - len(frames.data(name, 1, b"y" * 200000))
+            sent = frames.data(name, 1, b"y" * (200000 + room))
+            check(len(sent) == 262144, "%d" % len(sent))
+            h.send(sent)
+            x.expect(sent)
+            over = sent + b"\0"
+            size = len(over) // pieces + 1
+            for at in range(0, len(over), size):
+                h.send(over[at:at + size], op=0 if at else 2,
+                       fin=at + size >= len(over))
+            check(h.ended() in (1009, None), "it is closed")
+            check(x.reset() == (name, b"harness_disconnected"), "told")
+
+
+def limits():
+    """Streams of an environment, environments and streams of a subject."""
+    with Hub(rules="""
+Match Executor token:build*
+	MayRegister ${subject}-*
+	MaxEnvironments 2
+Match Harness token:ci
+	MaxStreams 3
+	MayConnect *
+""") as hub:
+        x = hub.attach()
+        hub.attach("build-2")
+        refused(429, hub.register, "build-3", code="too_many_environments")
+        refused(403, hub.register, "build2-1")
+        hub.attach("build2-1", "build2").close()
+        many = [hub.harness() for _ in range(3)]
+        url = hub.connect().json()["url"]
+        refused(429, Ws, url, reason="too_many_streams")
+        h = many[0]
+        for n in range(128):
+            h.send(frames.resume(b"%d" % n))
+            x.expect(frames.resume(b"%d" % n))
+        many[1].send(frames.resume(b"more"))
+        check(many[1].reset() == (b"more", b"too_many_streams"), "reset")
+        h.send(frames.reset(b"5"))
+        x.expect(frames.reset(b"5"))
+        many[1].send(frames.resume(b"more"))
+        x.expect(frames.resume(b"more"))
+        many[2].close()
+        wait_for(lambda: hub.ctl("status")[1]["harnesses"] == 2, LIMIT,
+                 "it is gone")
+        hub.harness().close()
+
+
+def takeover():
+    """A second connection of an executor; one of somebody else."""
+    with Hub() as hub:
+        key = lib.new_key()
+        x = hub.attach(key=key)
+        h = hub.harness()
+        h.send(frames.resume(b"s"))
+        x.expect(frames.resume(b"s"))
+        again = Ws(x.bundle["url"])         # the first one is half open
+        check(h.reset() == (b"s", b"executor_disconnected"), "told")
+        check(x.ended() == 1008, "the old one is closed")
+        h = hub.harness()
+        h.send(frames.resume(b"t"))
+        again.expect(frames.resume(b"t"))
+        # Registered again with its key: the later registration counts.
+        newer = hub.attach(key=key)
+        check(again.ended() == 1008, "closed")
+        refused(409, Ws, x.bundle["url"], reason="superseded")
+
+        # Another key: the one that is there is asked, and answers.
+        def while_it_answers(fn):
+            got = []
+            t = threading.Thread(target=lambda: got.append(fn()))
+            t.start()
+            while t.is_alive():
+                if not newer.is_quiet(0.02):
+                    check(newer.pong(), "something else came")
+            return got[0]
+        check(while_it_answers(hub.register).code == "registration_conflict", "503")
+        # It does not answer: it is dead.
+        began = time.monotonic()
+        stranger = hub.attach()
+        check(time.monotonic() - began >= 2, "it had no time to answer")
+        check(newer.ended() == 1008, "replaced")
+        check(hub.connect().json()["executor_registration_id"] ==
+              stranger.bundle["executor_registration_id"], "the new one")
+
+
+def slow_harness():
+    """It stalls its executor's other streams for 5 s, and nothing is lost."""
+    with Hub() as hub:
+        x = hub.attach()
+        slow, quick = hub.connect().json(), hub.harness()
+        slow = Ws(slow["url"], rcvbuf=4096)
+        for h, name in ((slow, b"slow"), (quick, b"quick")):
+            h.send(frames.resume(name))
+            x.expect(frames.resume(name))
+        piece = b"z" * 61000
+        x.sock.settimeout(0.5)
+        sent = 0
+        try:
+            while sent < 4000:
+                x.send(frames.data(b"slow", sent, piece))
+                sent += 1
+        except TimeoutError:
+            pass
+        check(sent < 4000, "nobody held it up")
+        # The rest of the frame that was cut, then a reset of the stream.
+        began = time.monotonic()
+        wait_for(lambda: hub.metrics()["execsrv_hub_stalls_total"] == 1,
+                 LIMIT, "the slow one is given up")
+        in_time(time.monotonic() - began < 8, "it took too long")
+        x.sock.settimeout(LIMIT)
+        check(x.reset() == (b"slow", b"harness_too_slow"), "told")
+
+
+def whole_output():
+    """400 frames to a harness that reads slowly, but reads."""
+    with Hub() as hub:
+        x = hub.attach()
+        h = Ws(hub.connect().json()["url"], rcvbuf=4096)
+        h.send(frames.resume(b"s"))
+        x.expect(frames.resume(b"s"))
+        sent = [frames.data(b"s", n, os.urandom(61000)) for n in range(400)]
+        t = threading.Thread(target=lambda: [x.send(f) for f in sent])
+        t.start()
+        for n, f in enumerate(sent):
+            h.expect(f)
+            if n % 20 == 0:
+                time.sleep(0.01)
+        t.join()
+        values = hub.metrics()
+        check(values["execsrv_hub_stalls_total"] == 0, "%s" % values)
+        check(values["execsrv_hub_frames_total"] == 401, "%s" % values)
+
+
+def rates():
+    """Requests of a subject, and wrong tokens of a source."""
+    with Hub("RequestRate 1") as hub:
+        codes = {hub.connect("build-1").status for _ in range(20)}
+        check(codes == {409, 429}, "%s" % codes)
+        answer = hub.connect()
+        check(answer.fields["retry-after"] == "1", "%s" % answer.fields)
+        check(hub.register().status == 200, "of another subject")
+    with Hub() as hub:
+        codes = [hub.connect("build-1", "wrong").status for _ in range(20)]
+        check(codes[0] == 401 and codes[-1] == 429, "%s" % codes)
+        check("wrong" not in json.dumps(hub.audit()), "a token is audited")
+
+
+def strangers():
+    """Those who send no request: they are bounded, in number and time."""
+    with Hub("MaxUnauthenticated 5") as hub:
+        socks = [socket.create_connection(("127.0.0.1", hub.port), LIMIT)
+                 for _ in range(8)]
+        for s in socks[:3]:
+            check(s.recv(1) == b"", "the oldest make room")
+        check(hub.ask("GET", "/livez").status == 200, "others are served")
+        for bad in (b"\x16\x03\x01" + b"\0" * 100, b"SSH-2.0-x\r\n",
+                    b"GET / HTTP/1.1\n\n", b"X" * 9000,
+                    b"GET / HTTP/1.0\r\nHost: x\r\n\r\n",
+                    b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+                    b"chunked\r\n\r\n"):
+            check(hub.raw(bad).status in (400, 411, 431, 505), "%r" % bad)
+        began = time.monotonic()
+        last = socket.create_connection(("127.0.0.1", hub.port), LIMIT)
+        last.sendall(b"GET / HT")
+        check(last.recv(1) == b"", "it is closed")
+        check(time.monotonic() - began > 9, "before its time")
+        for s in [*socks, last]:
+            s.close()
+
+
+def control():
+    """What an operator sees and does."""
+    with Hub() as hub:
+        x = hub.attach()
+        hub.attach("build-2")
+        h = hub.harness()
+        rows, end = hub.ctl("list")
+        check([r["environment"] for r in rows] == ["build-1", "build-2"] and
+              end["ok"], "%s" % rows)
+        check(hub.ctl("list", after="build-1")[0][0]["environment"] ==
+              "build-2", "after")
+        check(len(hub.ctl("list", label="pool=build")[0]) == 2, "label")
+        check(not hub.ctl("list", label="pool=x")[0], "another label")
+        rows, end = hub.ctl("show", environment="build-1")
+        check(rows[0]["subject"] == "token:build" and
+              rows[1]["harness"] == "token:ci", "%s" % rows)
+        check(not hub.ctl("show", environment="x")[1]["ok"], "unknown")
+        check(not hub.ctl("dance")[1]["ok"], "unknown")
+        check(hub.ctl("hubs")[0][0]["self"], "hubs")
+        got = hub.ask("GET", "/fleet/v1/environments?label=pool=build", "ci")
+        check([e["environment"] for e in got.json()["environments"]] ==
+              ["build-1", "build-2"], got.body)
+        refused(403, hub.ask, "GET", "/fleet/v1/environments", "pool")
+        check(hub.ctl("drain", environment="build-2")[1]["ok"], "drain")
+        check(hub.ctl("drain")[1]["ok"], "drain")
+        check(hub.ask("GET", "/readyz").status == 503, "not ready")
+        refused(503, Ws, hub.register("build-3").json()["url"],
+                reason="pod_draining")
+        check(x.ended() == 1012 and h.ended() == 1001, "moved")
+        check(hub.ctl("undrain")[1]["ok"], "undrain")
+        hub.attach().close()
+        # A mistake changes nothing.
+        hub.put("tokens", "nonsense\n")
+        check(not hub.ctl("reload")[1]["ok"], "a mistake")
+        hub.attach().close()
+
+
+def ending():
+    """SIGTERM: executors are told to come back."""
+    with Hub() as hub:
+        x = hub.attach()
+        h = hub.harness()
+        h.send(frames.resume(b"s"))
+        x.expect(frames.resume(b"s"))
+        hub.process.send_signal(signal.SIGTERM)
+        check(h.reset()[0] == b"s" and h.ended() == 1001, "the harness")
+        check(x.ended() == 1012, "the executor")
+        check(hub.process.wait(LIMIT) == 0, "its status")
+
+
+def worker_killed():
+    """Another worker takes its place; tickets are good as before."""
+    with Hub() as hub:
+        x = hub.attach()
+        os.kill(hub.ctl("status")[1]["pid"], signal.SIGKILL)
+        check(x.ended() is None, "it is cut")
+        wait_for(hub.is_ready, LIMIT, "it serves again")
+        Ws(x.bundle["url"]).close()
+
+
+if __name__ == "__main__":
+    main(registering, connecting, validating, attaching, expired, secrets,
+         streams, too_big, limits, takeover, slow_harness, whole_output,
+         rates, strangers, control, ending, worker_killed)
