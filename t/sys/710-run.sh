@@ -48,7 +48,10 @@ HERE=there expect 0 "$CTL" run -e A=1 -e HERE -e NOT_HERE -e A=2=3 -- \
     sh -c 'echo "$A $HERE ${NOT_HERE-none} ${TERM-none} ${PATH:+path}"'
 same environment "$(cat "$DIR/out")" "2=3 there none ${TERM-none} path" ||
     same environment "$(cat "$DIR/out")" "2=3 there none none path"
-expect 125 "$CTL" run -e =x -- true
+for bad in =x ''; do
+	expect 125 "$CTL" run -e "$bad" -- true
+	has_line "$DIR/err" 'not NAME or NAME=VALUE' || fail "-e '$bad'"
+done
 
 # The folder we are in, or another.
 mkdir "$DIR/a folder"

@@ -73,6 +73,14 @@ def kept():
               ctl(server, "--json", "tail", session, "p").splitlines()]
     check([p["seq"] for p in pieces] == list(range(1, len(pieces) + 1)),
           "numbers: %s" % pieces)
+    # What cannot be written is no success.
+    for args in ("tail",), ("--json", "tail"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([CTL, "-R", server.run, *args, session, "p"],
+                                  stdout=full, stderr=subprocess.PIPE,
+                                  check=False, timeout=LIMIT)
+        check(done.returncode not in (0, -signal.SIGPIPE),
+              "a full disk: %s" % done)
     for stream, want in (("stdout", b"one\n\x00\xff\x1b[2J\n"),
                          ("stderr", b"two\nlast\n")):
         check(b"".join(base64.b64decode(p["chunk"]) for p in pieces
