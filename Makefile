@@ -219,7 +219,7 @@ COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
 all: $(PROGRAMS:%=$(BUILD)/%) $(BUILD)/programs $(LIBRARY) \
-    $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE) $(COMPLETION)
+    $(MAN:%=$(BUILD)/%) $(BUILD)/man/man3/made $(SAMPLE) $(SERVICE_MADE) $(COMPLETION)
 
 # Only what is written so far: handy while a program does not link yet.
 lib: $(call lib,$(ARCHIVES))
@@ -313,6 +313,14 @@ $(BUILD)/man/%: man/%.in $(ROWS2MDOC) $(DEFS) $(LIB_H) $(BUILD)/config.mk
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call FILL,$<,$@)
+
+# A page for the calls of each section of execsrv.h, a link for each call.
+$(BUILD)/man/man3/made: man/libexecsrv.calls $(ROWS2MDOC) $(LIB_H) \
+    $(BUILD)/config.mk
+	$(call say,MAN,$(@D))
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)$(PYTHON) $(ROWS2MDOC) proto $< $(@D) $(VERSION)
+	$(Q)touch $@
 
 $(BUILD)/contrib/execsrvd.conf: contrib/execsrvd.conf $(ROWS2MDOC) $(DEFS) \
     $(BUILD)/config.mk
@@ -484,6 +492,8 @@ install: all
 	    $(DEST)$(libdir)/pkgconfig/libexecsrv.pc
 	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
 	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
+	cp -P $(BUILD)/man/man3/*.3 $(call man_dir,.3)/
+	chmod 644 $(call man_dir,.3)/execsrv_*.3
 	$(INSTALL) -d $(bash_dir) $(zsh_dir)
 	$(INSTALL) -m 644 $(BUILD)/contrib/completion/bash \
 	    $(bash_dir)/execsrvctl
@@ -512,6 +522,8 @@ uninstall:
 	    libexecsrv.a libexecsrv.so $(LIB_SO) $(LIB_FILE) \
 	    pkgconfig/libexecsrv.pc)
 	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
+	rm -f $(patsubst $(BUILD)/man/man3/%,$(call man_dir,.3)/%,\
+	    $(wildcard $(BUILD)/man/man3/*.3))
 	rm -f $(bash_dir)/execsrvctl $(bash_dir)/execsrvd \
 	    $(zsh_dir)/_execsrvctl
 	$(foreach s,$(SERVICE),rm -f $(call service_place,$(s)) &&) :

@@ -1,38 +1,15 @@
 /*
  * libexecsrv: a client of an exec server.  One struct execsrv is one
- * connection and its session.
+ * connection and its session.  libexecsrv(3) explains it; each call has a
+ * manual page of its own, made of these comments and man/libexecsrv.calls.
  *
  * lint-ok: long, as programs include one header.
  *
- * The library has no threads, no global state and no signal handlers, and
- * prints nothing.  A connection and its objects may be used by one thread at a
- * time; different connections are independent.
- *
- * What the server sends is passed to hooks, which are called only from
- * execsrv_dispatch(), execsrv_wait() and the calls with a timeout_ms.  A hook
- * may call anything but these, execsrv_close(), and what says so.
- *
- * After a loss the library reconnects and resumes the session (recover_ms).
- * Requests wait meanwhile; processes then go on without a byte lost or
- * repeated.  Of requests in flight, input is sent again, as the server
- * recognizes it by its number; other requests that change something end with an
- * error, because it is unknown whether they were done; a process whose start
- * was not answered is ended.
- *
- * A connection that failed stays failed: every call returns -1, execsrv_why()
- * tells the reason, and each process gets its last hook.  Nothing that a server
- * sends can do worse.
- *
- * Three ways to drive it, the opening (no_wait) included:
- *	blocking: execsrv_wait() in a loop, or calls that wait;
- *	any poll loop: execsrv_fd() for reading, then execsrv_dispatch();
- *	libevent: the same,
- *		event_new(base, execsrv_fd(x), EV_READ | EV_PERSIST, cb, x)
- *	where cb calls execsrv_dispatch().
- *
- * Texts are NUL-terminated UTF-8.  Structs that the caller fills stay the
- * caller's and are not used after the call; unused members must be 0, as
- * designated initializers make them.
+ * Hooks are called only from execsrv_dispatch(), execsrv_wait() and the calls
+ * with a timeout_ms.  A hook may call anything but these, execsrv_close(), and
+ * what says so.  Texts are NUL-terminated UTF-8.  Structs that the caller fills
+ * stay the caller's and are not used after the call; unused members must be 0,
+ * as designated initializers make them.
  */
 #ifndef EXECSRV_H
 #define EXECSRV_H
@@ -52,11 +29,9 @@ extern "C" {
 struct execsrv;
 struct execsrv_process;
 
-/*
- * Room for members of later versions: must be 0 in structs that the caller
- * fills.  A program that was built with this header runs with all libraries of
- * the same soname.
- */
+/* --- versions --- */
+
+/* Room for members of later versions; 0 in structs that the caller fills. */
 #define EXECSRV_ROOM(n)	void *reserved[n]
 
 #define EXECSRV_VERSION_MAJOR	0
@@ -151,95 +126,39 @@ enum execsrv_url_error execsrv_url_parse_listen(const char *text,
 		    struct execsrv_url *u);
 const char	*execsrv_url_strerror(enum execsrv_url_error error);
 
-/* --- connections --- */
+/* --- opening --- */
 
 #define EXECSRV_FOREVER	(-1)		/* for members and arguments in ms */
 
 struct execsrv_options {
 	const char	*client_name;	/* NULL: "libexecsrv" */
-	/*
-	 * Sent as "Authorization: Bearer", with ws:// without encryption;
-	 * NULL: none.  With remote: it is the registry's credential, which
-	 * is needed.  The copy that is kept for another connection is in
-	 * locked memory and wiped; no error text has it.
-	 */
-	const char	*bearer_token;
+	const char	*bearer_token;	/* NULL: none */
 	int		 connect_ms;	/* to connect and upgrade; 0: 10 s */
 	int		 initialize_ms;	/* to open the session; 0: 10 s */
-	/*
-	 * How long to try to reconnect; 0: 25 s, below 0: never.  A server that
-	 * refuses the client or does not know the session is not tried again.
-	 */
-	int		 recover_ms;
-	/*
-	 * Idle timeout: a connection counts as lost after so long without a
-	 * byte from the server; 0: 35 s.  A ping is sent after 3/7 of it.
-	 * Below a second or two a busy server is taken for a dead one.
-	 */
-	int		 silence_ms;
-	/* The id of a session that another client left; NULL: a new one. */
-	const char	*resume_session;
-	/*
-	 * Return at once with status EXECSRV_OPENING, and go on in
-	 * execsrv_dispatch() and execsrv_wait().  Until it is EXECSRV_CONNECTED
-	 * requests wait, and the capabilities of the server are unknown: a
-	 * terminal begins with a size of the server's choice.  Errors that need
-	 * no server are returned here, others make it EXECSRV_FAILED.
-	 */
-	bool		 no_wait;
-	/*
-	 * For wss:// and remote: a file of trusted CA certificates (PEM); NULL:
-	 * those of the system.
-	 */
-	const char	*ca_file;
-	/* Its path; NULL: where it is installed, see below. */
-	const char	*reach_program;
-	/*
-	 * How long to go on trying for the first connection while nobody is
-	 * there, it is lost, or the server does not answer; 0: it is tried
-	 * once.  Each attempt has connect_ms and initialize_ms.
-	 */
-	int		 open_ms;
+	int		 recover_ms;	/* how long to try to reconnect;
+					   0: 25 s, below 0: never */
+	int		 silence_ms;	/* without a byte it is lost; 0: 35 s */
+	const char	*resume_session; /* an id; NULL: a new session */
+	bool		 no_wait;	/* return at once: EXECSRV_OPENING */
+	const char	*ca_file;	/* wss://, remote: trusted CAs (PEM);
+					   NULL: those of the system */
+	const char	*reach_program;	/* its path; NULL: where it is found */
+	int		 open_ms;	/* how long to try for the first
+					   connection; 0: once */
 	EXECSRV_ROOM(8);
 };
 
 /*
- * wss:// and remote: are handled by a child process, execsrv-reach, one for
- * each connection: it parses TLS and HTTP of unknown peers without access to
- * files, programs or other connections; programs that use this library need no
- * OpenSSL; and its libwebsockets wants an event loop of its own.  The program
- * must not wait(2) for it.  Of the environment it gets the proxies (curl(1),
- * "ENVIRONMENT") and SSL_CERT_FILE only, and the token by its socket.  It is
- * found beside the calling program, or else where it was installed.
- *
- * Certificates are always verified.  It answers pings itself, so the server may
- * forget output that only it has read: one message and 256 KiB at the most,
- * while servers retain at least 1 MiB of output for a lost connection.
- *
- * remote: asks the registry before each connection and makes new keys for it;
- * messages are encrypted end to end, to the executor that the registry names.
- * Temporary errors (no executor, HTTP 408, 429 or 5xx, a refused stream) are
- * retried within connect_ms.
- */
-
-/*
- * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow),
- * wss://HOST[:PORT], unix:PATH, or an environment through its registry:
- * remote:ENVIRONMENT@https://REGISTRY (http:// on this machine only); upgrade,
- * and open a new session.  o may be NULL.  Waits for connect_ms and
- * initialize_ms at the most, with no_wait not at all.  Free with
- * execsrv_close(); NULL with the reason in e.
+ * Connect to ws://IP:PORT (numeric, or localhost), wss://HOST[:PORT], unix:PATH
+ * or remote:ENVIRONMENT@https://REGISTRY, and open a session.  o may be NULL.
+ * Free with execsrv_close(); NULL with the reason in e.
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
 
 /*
  * Start a command, found in PATH, that serves this connection on its standard
- * input and output, a message a line.  It inherits standard error and
- * environment.  Its session cannot be resumed.  execsrv_close() ends it: by
- * the end of its input, after 2 s by SIGTERM, after 2 s more by SIGKILL; the
- * program must not wait(2) for it.  argv is ended by NULL, and not empty;
- * connect_ms, recover_ms and the token are ignored.  As execsrv_open().
+ * input and output.  argv is ended by NULL, and not empty.  As execsrv_open().
  */
 struct execsrv	*execsrv_spawn_local(const char *const *argv,
 		    const struct execsrv_options *o, struct execsrv_error *e);
@@ -256,36 +175,16 @@ struct execsrv_local {
 };
 
 /*
- * Start a server for this connection alone, on a socketpair: no daemon,
- * address, folder or control socket.  It runs as the same user, in a process
- * group of its own, with the environment but for variables that address
- * servers.  It ends, with all that runs in its session, when the connection is
- * closed, and within seconds after the end of the program, whatever that was; a
- * fork(2) of the program that did not exec keeps it alive.  The last line of
- * its standard error is part of the reason of a failure, the rest is dropped.
- *
- * l may be NULL.  The program is that of l, or of the environment variable
- * EXECSRVD (an absolute path; not in set-user-ID programs), or the one beside
- * the program, in the tree of the program or of this library, or where it was
- * installed.
- *
- * It is a whole execsrvd, three processes: opening takes some 10 ms, closing
- * 40 ms, with 12 ms of processor time in all, against less than 1 ms of
- * execsrv_open().  Keep it open.
- *
- * As execsrv_spawn_local().
+ * Start a server for this connection alone, which ends with it.  l may be NULL.
+ * As execsrv_open().
  */
 struct execsrv	*execsrv_connect_local(const struct execsrv_local *l,
 		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /*
- * Ask the server to end the session: its processes are terminated and then
- * killed, and it cannot be resumed.  Needs the capability execsrvSessionClose;
- * without it, and after execsrv_close() alone, a session ends when the server
- * gives up waiting for a resume.  Waits for the answer and for the server to
- * close, timeout_ms at the most, held or not; hooks are called meanwhile.
- * execsrv_close() should follow, as no request is possible any more.  0, or -1
- * with the reason in e: the server's error, a timeout, a failed connection.
+ * Ask the server to end the session, and wait for it, timeout_ms at the most;
+ * hooks are called meanwhile.  execsrv_close() should follow.  0, or -1 with
+ * the reason in e.
  */
 int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
 		    struct execsrv_error *e);
@@ -298,29 +197,22 @@ int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
 void		 execsrv_close(struct execsrv **xp);
 
 /*
- * Carry messages between in and out, a line each, and the server of a URL, as
- * they are: the session is that of the client behind them.  Until the end of
- * in, after which the server has 2 s for its last answers: 0; or -1 with the
- * reason in e, when the connection failed, which is not made again.  Blocks;
- * SIGPIPE must be ignored.  Of o, which may be NULL, the token, connect_ms,
- * silence_ms and the two paths count.
+ * Carry messages between in and out, a line each, and a server, until the end
+ * of in.  Blocks.  0, or -1 with the reason in e.
  */
 int		 execsrv_carry(const char *url,
 		    const struct execsrv_options *o, int in, int out,
 		    struct execsrv_error *e)
 		    __attribute__((warn_unused_result));
 
+/* --- the state of a connection --- */
+
 enum execsrv_status {
 	EXECSRV_CONNECTED,
 	EXECSRV_RECOVERING,	/* there is no connection at the moment */
 	EXECSRV_FAILED,		/* for good: execsrv_why() */
 	EXECSRV_OPENING,	/* with no_wait: there is no session yet */
-	/*
-	 * The server ends the session (capability execsrvSessionEnding): its
-	 * processes are terminated, their output still comes, and nothing can
-	 * be started.  Then the connection fails and is not recovered.
-	 */
-	EXECSRV_ENDING
+	EXECSRV_ENDING		/* the server ends the session */
 };
 
 enum execsrv_status execsrv_status(const struct execsrv *x);
@@ -355,52 +247,28 @@ typedef void execsrv_log_fn(void *arg, enum execsrv_log_level level,
 	    const char *text);
 
 struct execsrv_serve {
-	/* As of struct execsrv_local. */
-	const char		*program;
-	/*
-	 * URLs to listen on (execsrv_url_parse_listen(); not stdio), ended by
-	 * NULL.  Or NULL: those of the configuration; if there is none, and no
-	 * registry either, EXECSRV_DEFAULT_URL.
-	 */
-	const char *const	*listen;
-	/*
-	 * An environment registry to register with, as that environment; or
-	 * NULL.  name is for registries of May 2026.
-	 */
-	const char		*registry;
+	const char		*program;	/* as of execsrv_local */
+	const char *const	*listen;	/* URLs, ended by NULL, or
+						   NULL */
+	const char		*registry;	/* or NULL */
 	const char		*environment;
 	const char		*name;
-	/*
-	 * The credential for it, and its expiry (Unix seconds, 0: never).
-	 * Passed on standard input, and not kept here.  NULL: that of the
-	 * configuration or the environment (execsrvd(8), Credentials).
-	 */
-	const char		*credential;
+	const char		*credential;	/* or NULL */
 	int64_t			 credential_expires;
-	/*
-	 * The configuration: the path of a file, or its text, which appears as
-	 * /dev/fd/3; both NULL: none.  That of the system is not read.
-	 */
-	const char		*config_file;
-	const char		*config;
-	/* A folder for a control socket (execsrvctl -R); NULL: none. */
-	const char		*control;
+	const char		*config_file;	/* or NULL */
+	const char		*config;	/* or NULL */
+	const char		*control;	/* or NULL */
 	enum execsrv_log_level	 log_level;	/* 0: as configured */
 	execsrv_log_fn		*on_log;	/* NULL: not shown */
 	void			*arg;
-	/*
-	 * How long to wait until it is ready, that is, listens and, with a
-	 * registry, is registered.  0: 10 s; below 0: not at all.
-	 */
-	int			 start_ms;
+	int			 start_ms;	/* 0: 10 s; below 0: do not
+						   wait */
 	EXECSRV_ROOM(4);
 };
 
 /*
- * Run execsrvd as a child that ends with the program, like that of
- * execsrv_connect_local().  The sessions of all its clients end with it.  Free
- * with execsrv_server_stop(); NULL with the reason in e, including the last
- * line of its log, if it did not start or was not ready in time.
+ * Run a server.  Free with execsrv_server_stop(); NULL with the reason in e,
+ * with the last line of its log, if it did not start or was not ready in time.
  */
 struct execsrv_server *execsrv_serve(const struct execsrv_serve *conf,
 		    struct execsrv_error *e);
@@ -422,9 +290,7 @@ const char	*execsrv_server_registration(const struct execsrv_server *s);
 
 /*
  * As execsrv_fd(), execsrv_dispatch() and execsrv_wait(), for its log and its
- * state.  After its end they return -1, the descriptor stays readable, and
- * execsrv_server_why() tells the reason.  A program that never calls them loses
- * log lines only.
+ * state.  After its end: -1, and execsrv_server_why() tells the reason.
  */
 int		 execsrv_server_fd(const struct execsrv_server *s);
 int		 execsrv_server_dispatch(struct execsrv_server *s)
@@ -518,31 +384,12 @@ const char	*execsrv_cwd(const struct execsrv *x);
 
 /* --- requests and their answers --- */
 
-/*
- * Each request has two forms.  One sends it and returns 0, or -1 with errno:
- * EINVAL (a path that is not absolute, JSON that is none), EILSEQ (text that is
- * not UTF-8), EFBIG (more than 64 MiB), ENAMETOOLONG, ENOMEM, EPIPE (the
- * connection failed).  Its fn (may be NULL) is called exactly once, unless
- * execsrv_close() comes first: with the result, or with NULL and an error.
- * Results are valid during the call of the hook.
- *
- * The other, ..._wait(), waits for the answer, timeout_ms at the most, while
- * other hooks are called; not while held, as the answer would not be read.  It
- * returns the result, one piece of memory for free(3), or 0; NULL or -1 with
- * the reason in e.
- *
- * Paths are absolute and native.  Sandboxes are JSON objects of the protocol,
- * see execsrv_sandbox_json(), or NULL for none.  Members may be 0 unless marked
- * as needed.
- */
+/* Of requests without a result: success is NULL. */
 typedef void execsrv_done_fn(void *arg, const struct execsrv_error *e);
 
 /*
- * Return the number of the request that was sent last, at once after it was.
- * Cancel a request by its number: its hook is not called.  One that still waits
- * for a connection is not sent; any other one the server carries out.  0, or -1
- * with errno ENOENT: there is none, it was answered, or it is none of the
- * requests that return 0 and -1.
+ * Return the number of the request that was sent last; cancel a request by its
+ * number.  0, or -1 with errno ENOENT: it was answered, or there is none.
  */
 uint64_t	 execsrv_last_request(const struct execsrv *x);
 int		 execsrv_cancel(struct execsrv *x, uint64_t request);
@@ -1140,11 +987,8 @@ void		 execsrv_http_free(struct execsrv_http **hp);
 
 /*
  * Send a request of any method.  params: a JSON object or array of len bytes,
- * or NULL for none.  fn (may be NULL) is called once, with the result as JSON,
- * which is valid during the call, or with NULL and an error.  0, or -1 with
- * errno EINVAL (not such JSON), EFBIG (more than 64 MiB), EPIPE (the connection
- * failed).  Requests are queued while the server is slow; a queue of more than
- * 128 MiB fails the connection.
+ * or NULL.  fn (may be NULL) is called once, with the result as JSON, or with
+ * NULL and an error.  0, or -1 with errno EINVAL, EFBIG, EPIPE.
  */
 typedef void execsrv_json_fn(void *arg, const char *result, size_t len,
 	    const struct execsrv_error *e);

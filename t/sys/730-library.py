@@ -61,6 +61,25 @@ def symbols():
     check(not others, others)
 
 
+def manuals():
+    """A page for each call, by its name; and all of what it takes."""
+    pages = BUILD + "/man/man3/"
+    for name in declared():
+        with open(pages + name + ".3", encoding="utf-8") as f:
+            text = f.read()
+        check(re.search(r"(?m)^\.Nm %s\b" % name, text) and name + "(" in text,
+              name)
+    with open(HEADER, encoding="utf-8") as f:
+        structs = re.findall(r"(?m)^struct (execsrv_\w+) \{", f.read())
+    text = ""
+    for name in os.listdir(pages):
+        if name.endswith(".3") and not os.path.islink(pages + name):
+            with open(pages + name, encoding="utf-8") as f:
+                text += f.read()
+    check("execsrv_error" in structs, structs)
+    check(not [s for s in structs if "struct %s {" % s not in text], structs)
+
+
 def static_symbols():
     out = run("nm", "-g", "--defined-only", BUILD + "/libexecsrv.a")
     names = re.findall(r"(?m)^\S+ (\S) (\S+)$", out)
@@ -121,7 +140,7 @@ OWN = {**os.environ, "EXECSRVD": BUILD + "/execsrvd"}
 
 def example():
     sources = examples(PAGE)
-    check(len(sources) == 3, "%d examples in %s" % (len(sources), PAGE))
+    check(len(sources) == 4, "%d examples in %s" % (len(sources), PAGE))
     server = Server()
     for libs in SHARED, STATIC:
         path = compile_to("example", sources[0], libs)
@@ -131,14 +150,31 @@ def example():
         run(path, "ws://127.0.0.1:1", "true", status=1)
 
 
+def example_status():
+    """It is there before its server, sees it stop, and says why it ended."""
+    path = compile_to("status", examples(PAGE)[1], SHARED)
+    socket_path = TMP + "/late"
+    client = subprocess.Popen([path, "unix:" + socket_path],
+                              stdout=subprocess.PIPE)
+    server = Server(listen=["unix:" + socket_path])
+    line = client.stdout.readline()
+    check(line == b"connected\n", line)
+    server.stop()
+    rest = client.stdout.read().decode().splitlines()
+    check(client.wait(LIMIT) == 0, client.returncode)
+    client.stdout.close()
+    check(rest[0] == "ending" and
+          rest[-1].startswith("failed (ended, errno 0): "), rest)
+
+
 def example_local():
-    path = compile_to("local", examples(PAGE)[1], STATIC)
+    path = compile_to("local", examples(PAGE)[2], STATIC)
     check(run(path, PAGE, env=OWN).startswith(".\\\" "), "a page")
     run(path, "/nonexistent", status=1, env=OWN)
 
 
 def example_serve():
-    path = compile_to("serve", examples(PAGE)[2], STATIC)
+    path = compile_to("serve", examples(PAGE)[3], STATIC)
     server = subprocess.Popen([path], env=OWN, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE)
     url = server.stdout.readline().decode().strip()
@@ -165,7 +201,7 @@ def moved_tree():
                 shutil.copy(BUILD + "/" + name, tree + "/libexec/execsrv")
     shutil.copy(BUILD + "/libexecsrv.so", tree + "/lib/libexecsrv.so.0")
     moved = {k: v for k, v in os.environ.items() if k != "EXECSRVD"}
-    page = examples(PAGE)[1]
+    page = examples(PAGE)[2]
     by_self = tree + "/bin/local"
     shutil.move(compile_to("local", page, STATIC), by_self)
     by_library = tree + "/elsewhere/local"
@@ -211,5 +247,6 @@ if sys.argv[1:2] == ["--extract"]:
     sys.exit(0)
 if not os.path.exists(BUILD + "/libexecsrv.so"):
     skip("the library is not built")
-main(symbols, static_symbols, keeps_nothing, header, example, example_local,
+main(symbols, manuals, static_symbols, keeps_nothing, header, example, example_status,
+     example_local,
      example_serve, moved_tree, pkg_config)
