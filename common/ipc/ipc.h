@@ -59,9 +59,9 @@ int	 ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 /*
  * Receive a message.  1: end m with ipc_msg_fini(); 0: the peer closed; -1 with
  * errno: EAGAIN (none), EPROTO (malformed, too long, not one that from may send
- * to to, wrong number of descriptors).  Of a master, kinds that we do not know are
- * skipped: it may be of a later version.  If we have no descriptors left (EMFILE)
- * the message comes without its own.
+ * to to, wrong number of descriptors).  Of a master, kinds that we do not know
+ * are skipped: it may be of a later version.  If we have no descriptors left
+ * (EMFILE) the message comes without its own.
  */
 int	 ipc_recv(int sock, enum ipc_role from, enum ipc_role to,
 	    struct ipc_msg *m) MUST_CHECK;

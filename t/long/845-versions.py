@@ -33,8 +33,8 @@ def edit(path, pattern, replacement):
 
 def build_later():
     """The sources of now, as they may be then."""
-    shutil.copytree(SOURCE, LATER, ignore=shutil.ignore_patterns(
-        "build", ".git", "autom4te.cache", "configure", "__pycache__"))
+    shutil.copytree(SOURCE, LATER, ignore=lambda folder, names: [
+        n for n in names if folder == SOURCE and n in ("build", ".git")])
     edit("configure.ac", r"\[0\.1\.0\]", "[0.2.0]")
     edit("proto/ipc.proto", r"^(message \w+ \{)", r"\1 uint64 later = 999; ")
     with open(LATER + "/proto/ipc.proto", "a", encoding="ascii") as f:
@@ -45,7 +45,8 @@ def build_later():
          r"(\treturn c->chan == NULL \? -1 : 0;\n\})",
          "\tif (c->chan != NULL) {\n"
          "\t\tIpc__Later later = IPC__LATER__INIT;\n"
-         "\t\tlater.later = 7;\n\t\tlater.text = (char *)\"hello\";\n"
+         "\t\tstatic char hello[] = \"hello\";\n"
+         "\t\tlater.text = hello;\n"
          "\t\tchan_send(c->chan, IPC_later, &later, -1);\n\t}\n\\1")
     edit("master/workers/records.h", r"(reserved\[\d+\];\n)(\};\n\n/\* What)",
          "\\1\tuint64_t later[5];\n\\2")
@@ -78,7 +79,7 @@ def upgrade(server, before, after):
 
 
 def versions(server):
-    return sorted({lib.ask(server, "show", r["session"])[0]["version"]
+    return sorted({lib.ask(server, "show", str(r["session"]))[0]["version"]
                    for r in lib.ask(server, "sessions")})
 
 
