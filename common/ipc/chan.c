@@ -38,6 +38,7 @@ struct chan {
 	chan_msg_fn		*on_msg;
 	chan_end_fn		*on_end;
 	void			*arg;
+	bool			 is_lost;	/* the peer closed */
 };
 
 static void	 chan_on_read(void *);
@@ -139,6 +140,12 @@ chan_is_idle(const struct chan *c)
 }
 
 bool
+chan_is_lost(const struct chan *c)
+{
+	return c->is_lost;
+}
+
+bool
 chan_is_read(const struct chan *c)
 {
 	int	 unread;
@@ -210,13 +217,17 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 {
 	assert(ipc_rows[kind].from == c->self && ipc_rows[kind].to == c->peer);
 	assert(ipc_rows[kind].has_fd == (fd != -1));
-	if (c->ended)
+	if (c->ended) {
+		c->is_lost = true;
 		return;
+	}
 	if (TAILQ_EMPTY(&c->queue) && !c->holds) {
 		if (ipc_send(c->sock, kind, body, fd) == 0)
 			return;
-		if (has_left(errno))
+		if (has_left(errno)) {
+			c->is_lost = true;
 			return;
+		}
 		if (errno != EAGAIN) {
 			chan_fail(c, errno);
 			return;

@@ -52,3 +52,6 @@ bool		 chan_is_idle(const struct chan *c);
 
 /* Whether the peer has received all that was sent (SIOCOUTQ, unix(7)). */
 bool		 chan_is_read(const struct chan *c);
+
+/* Whether a message was sent after the peer had closed, and is lost. */
+bool		 chan_is_lost(const struct chan *c);

@@ -264,7 +264,15 @@ START_TEST(test_violations)
 	/* A kind that is none, and one byte too many. */
 	packet[0] = IPC_KINDS;
 	send_raw(pair[0], packet, len, row->has_fd);
-	expect_eproto(pair[1], row->from, row->to, before);
+	if (row->from == IPC_ROLE_MASTER) {
+		/* It may be of a later version: it is skipped. */
+		ck_assert_int_eq(ipc_recv(pair[1], row->from, row->to, &m),
+		    -1);
+		ck_assert_int_eq(errno, EAGAIN);
+		ck_assert_int_eq(count_fds(), before);
+	} else {
+		expect_eproto(pair[1], row->from, row->to, before);
+	}
 	memset(large, 0, sizeof(large));
 	large[0] = (uint8_t)_i;
 	send_raw(pair[0], large, sizeof(large), row->has_fd);

@@ -57,6 +57,13 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	strcat(said, ipc_rows[kind].name);
 }
 
+bool
+chan_is_lost(const struct chan *c)
+{
+	ck_assert_ptr_eq(c, &chan);
+	return false;
+}
+
 size_t
 chan_waiting(const struct chan *c)
 {

@@ -13,7 +13,7 @@
 #include "common/successor.h"
 
 #define COMMANDS_MAX	(256 * 1024)	/* bytes queued for the master */
-#define KEPT_MAX	64		/* commands kept without a master */
+#define KEPT_MAX	64		/* messages kept without a master */
 
 enum link_state {
 	LINK_UP,		/* has a master */
@@ -25,7 +25,8 @@ enum link_state {
 /* A message to the audit log that waits for a master. */
 struct kept {
 	STAILQ_ENTRY(kept)	 entry;
-	Ipc__Command		*command;
+	enum ipc_kind		 kind;
+	ProtobufCMessage	*body;
 };
 
 struct link {
@@ -94,7 +95,7 @@ kept_free(struct link *l, struct kept *k)
 {
 	STAILQ_REMOVE(&l->kept, k, kept, entry);
 	l->nkept--;
-	ipc__command__free_unpacked(k->command, NULL);
+	protobuf_c_message_free_unpacked(k->body, NULL);
 	free(k);
 }
 
@@ -106,7 +107,7 @@ link_on_adopted(struct link *l)
 	l->state = LINK_UP;
 	log_info("adopted by the next master");
 	while ((k = STAILQ_FIRST(&l->kept)) != NULL) {
-		chan_send(l->chan, IPC_command, k->command, -1);
+		chan_send(l->chan, k->kind, k->body, -1);
 		kept_free(l, k);
 	}
 	l->events->on_adopted(l->arg);
@@ -345,40 +346,49 @@ link_turned_away(struct link *l)
 
 /* Copy a message, by packing it.  NULL: out of memory. */
 static struct kept *
-kept_new(const Ipc__Command *c)
+kept_new(enum ipc_kind kind, const ProtobufCMessage *m)
 {
-	size_t		 len = ipc__command__get_packed_size(c);
+	size_t		 len = protobuf_c_message_get_packed_size(m);
 	uint8_t		*data = malloc(len + 1);
 	struct kept	*k = calloc(1, sizeof(*k));
 
 	if (data != NULL && k != NULL) {
-		ipc__command__pack(c, data);
-		k->command = ipc__command__unpack(NULL, len, data);
+		k->kind = kind;
+		protobuf_c_message_pack(m, data);
+		k->body = protobuf_c_message_unpack(m->descriptor, NULL, len,
+		    data);
 	}
 	free(data);
-	if (k != NULL && k->command == NULL) {
+	if (k != NULL && k->body == NULL) {
 		free(k);
 		k = NULL;
 	}
 	return k;
 }
 
-void
-link_command(struct link *l, Ipc__Command *out)
+/* For the audit log; missed: the member of the message. */
+static void
+link_audit(struct link *l, enum ipc_kind kind, ProtobufCMessage *m,
+    uint32_t *missed)
 {
 	struct kept	*k = NULL;
 
 	if (l->state == LINK_GONE)
 		return;
-	if (l->state == LINK_UP ? chan_waiting(l->chan) > COMMANDS_MAX :
-	    l->nkept >= KEPT_MAX) {
+	if (l->nkept >= KEPT_MAX || (l->state == LINK_UP &&
+	    chan_waiting(l->chan) > COMMANDS_MAX)) {
 		l->missed++;
 		return;
 	}
-	out->missed = l->missed;
-	if (l->state == LINK_UP) {
-		link_put(l, IPC_command, out, -1);
-	} else if ((k = kept_new(out)) != NULL) {
+	*missed = l->missed;
+	if (l->state == LINK_UP)
+		link_put(l, kind, m, -1);
+	/* The master may have died, and we have not heard of it. */
+	if (l->state == LINK_UP && !chan_is_lost(l->chan)) {
+		l->missed = 0;
+		return;
+	}
+	if ((k = kept_new(kind, m)) != NULL) {
 		STAILQ_INSERT_TAIL(&l->kept, k, entry);
 		l->nkept++;
 	} else {
@@ -388,32 +398,22 @@ link_command(struct link *l, Ipc__Command *out)
 	l->missed = 0;
 }
 
-/* Send what the audit log tells, or count it as missed if too much waits. */
-static void
-put_audited(struct link *l, enum ipc_kind kind, const void *out,
-    uint32_t *missed_out)
+void
+link_command(struct link *l, Ipc__Command *out)
 {
-	if (l->chan == NULL)
-		return;
-	if (chan_waiting(l->chan) > COMMANDS_MAX) {
-		l->missed++;
-		return;
-	}
-	*missed_out = l->missed;
-	l->missed = 0;
-	link_put(l, kind, out, -1);
+	link_audit(l, IPC_command, &out->base, &out->missed);
 }
 
 void
 link_command_ended(struct link *l, Ipc__CommandEnded *out)
 {
-	put_audited(l, IPC_command_ended, out, &out->missed);
+	link_audit(l, IPC_command_ended, &out->base, &out->missed);
 }
 
 void
 link_net_refused(struct link *l, Ipc__NetRefused *out)
 {
-	put_audited(l, IPC_net_refused, out, &out->missed);
+	link_audit(l, IPC_net_refused, &out->base, &out->missed);
 }
 
 void
