@@ -14,13 +14,17 @@
 
 #define OTHER	4711		/* no user of ours */
 
-static char	 top[96], path[112];
+static char		 top[96], path[112];
+static struct handoff	 handed;	/* nothing, mostly */
 
 static void
 setup(void)
 {
 	const char	*tmp = getenv("TMPDIR");
+	size_t		 i;
 
+	for (i = 0; i < HANDOFF_KINDS; i++)
+		handed.fd[i] = -1;
 	snprintf(top, sizeof(top), "%.60s/check_rundir.XXXXXX",
 	    tmp != NULL ? tmp : "/tmp");
 	ck_assert_ptr_nonnull(mkdtemp(top));
@@ -43,7 +47,7 @@ is_taken(void)
 	int	 lock = -1;
 	bool	 is;
 
-	is = rundir_open(path, &dir, &lock) == 0;
+	is = rundir_open(path, &handed, &dir, &lock) == 0;
 	ck_assert_int_eq(is, dir != NULL && lock != -1);
 	if (is)
 		ck_assert_str_eq(dir, path);
@@ -52,6 +56,33 @@ is_taken(void)
 	return is;
 }
 
+/* What the master before had locked stays so, if that is still wanted. */
+START_TEST(test_handed)
+{
+	char	*dir, *again = NULL, *other;
+	int	 lock, got = -1;
+
+	ck_assert_int_eq(rundir_open(path, &handed, &dir, &lock), 0);
+	handed.fd[HANDOFF_LOCK] = lock;
+	handed.text[HANDOFF_LOCK] = dir;
+	ck_assert_int_eq(rundir_open(path, &handed, &again, &got), 0);
+	ck_assert_str_eq(again, path);
+	ck_assert_int_eq(got, lock);
+	ck_assert_int_eq(handed.fd[HANDOFF_LOCK], -1);
+	ck_assert(!is_taken());
+	/* Another is wanted now: this one is let go. */
+	handed.fd[HANDOFF_LOCK] = got;
+	ck_assert_int_ne(asprintf(&other, "%s-2", path), -1);
+	free(again);
+	ck_assert_int_eq(rundir_open(other, &handed, &again, &got), 0);
+	ck_assert_str_eq(again, other);
+	ck_assert(is_taken());
+	rundir_close(&again, &got);
+	free(other);
+	free(dir);
+}
+END_TEST
+
 /* What is not there is made; only one has it at a time. */
 START_TEST(test_made)
 {
@@ -59,7 +90,7 @@ START_TEST(test_made)
 	char		*dir;
 	int		 lock;
 
-	ck_assert_int_eq(rundir_open(path, &dir, &lock), 0);
+	ck_assert_int_eq(rundir_open(path, &handed, &dir, &lock), 0);
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_uid, geteuid());
 	ck_assert_uint_eq(st.st_mode & 07777, geteuid() == 0 ? 0755 : 0700);
@@ -129,6 +160,7 @@ main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_made);
+	tcase_add_test(t, test_handed);
 	tcase_add_test(t, test_modes);
 	tcase_add_test(t, test_link);
 	tcase_add_test(t, test_others);
