@@ -81,13 +81,17 @@ client_complain(const char *what, const char *why)
 
 /* --- options --- */
 
+/* Print the usage; in full on standard output only. */
 static void
 client_usage(const struct client *c, FILE *out)
 {
 	const struct row	*row;
 	char			 words[64];
 
-	fprintf(out, "usage: execsrvctl %s\n\n", c->synopsis);
+	fprintf(out, "usage: execsrvctl %s\n", c->synopsis);
+	if (out == stderr)
+		return;
+	putchar('\n');
 	for (row = rows; row < rows + ROWS; row++) {
 		if ((row->commands & c->command) == 0)
 			continue;
@@ -112,6 +116,20 @@ static int
 take_cwd(struct client *c, const char *value)
 {
 	c->run.cwd = value;
+	return 0;
+}
+
+static int
+take_workdir(struct client *c, const char *value)
+{
+	return take_cwd(c, value);
+}
+
+static int
+take_interactive(struct client *c, const char *value)
+{
+	(void)c;
+	(void)value;
 	return 0;
 }
 
@@ -342,19 +360,22 @@ client_read_options(struct client *c, int argc, char **argv)
 	const struct row	*row;
 	struct option		 list[ROWS + 1];
 	char			 letters[2 * ROWS + 2];
+	char			*first = argv[0], name[64];
 	int			 opt;
 
 	list_options(c, letters, list);
+	/* What getopt(3) says of a wrong one begins so. */
+	snprintf(name, sizeof(name), "execsrvctl: %s", first);
+	argv[0] = name;
 	optind = 0;			/* glibc: start again */
 	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
-		if ((row = find_row(opt)) == NULL) {
+		if ((row = find_row(opt)) == NULL)
 			client_usage(c, stderr);
-			return -1;
-		}
-		if (row->take(c, optarg) == -1)
-			return -1;
+		if (row == NULL || row->take(c, optarg) == -1)
+			break;
 	}
-	return 0;
+	argv[0] = first;
+	return opt == -1 ? 0 : -1;
 }
 
 /* --- which server --- */
@@ -800,6 +821,8 @@ ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 	c.synopsis = d->synopsis;
 	status = (d->bit & (IN_CP | IN_STDIO)) != 0 ? EXIT_USAGE : EXIT_RUN;
 	if (!is_plain) {
+		client_complain(d->name, "it takes no --json, -q, -f and "
+		    "--wait before its name");
 		client_usage(&c, stderr);
 		return status;
 	}
@@ -811,6 +834,10 @@ ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 			client_usage(&c, stdout);
 			status = fflush(stdout) == 0 ? EXIT_OK : EXIT_RUN;
 		} else if (argc < d->min || argc > d->max) {
+			client_complain(d->name, argc > d->max ?
+			    "too many arguments" : d->bit == IN_RUN ?
+			    "a command is missing" :
+			    "an argument is missing");
 			client_usage(&c, stderr);
 		} else {
 			status = d->fn(&c, argc, argv);

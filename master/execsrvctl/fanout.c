@@ -22,6 +22,7 @@
 #include "common/fd.h"
 #include "common/outq.h"
 #include "master/execsrvctl/control.h"
+#include "master/execsrvctl/reason.h"
 
 #define HOLD_ABOVE	(1024 * 1024)	/* bytes of queued output */
 #define HOLD_BELOW	(256 * 1024)
@@ -112,6 +113,7 @@ task_fail(struct task *t, enum result result, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e.text, sizeof(e.text), fmt, ap);
 	va_end(ap);
+	reason_cut(e.text);
 	execsrv_printable(e.text);
 	t->result = result;
 	t->fanout->results[result]++;

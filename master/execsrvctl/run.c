@@ -24,6 +24,7 @@
 #include "common/fd.h"
 #include "master/execsrvctl/ending.h"
 #include "master/execsrvctl/missed.h"
+#include "master/execsrvctl/reason.h"
 #include "common/outq.h"
 #include "master/execsrvctl/term.h"
 
@@ -94,6 +95,7 @@ run_fail(struct run *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	reason_cut(text);
 	if (r->phase != FAILED)
 		run_warn(text);
 	r->phase = FAILED;
@@ -115,30 +117,15 @@ has_hung_up(const struct run *r, int fd)
 
 /* --- what the server says --- */
 
-/*
- * Return the exit status for a failed start, by the system's error at the end
- * of the text, as the reference and execsrvd write it.
- */
-static int
-start_status(const char *why)
+/* The command was not started. */
+static void
+fail_start(struct run *r, const struct execsrv_error *e)
 {
-	const char	*p = strstr(why, "(os error ");
+	char	 text[1024];
+	int	 status = reason_of_start(r->name, e, text, sizeof(text));
 
-	/* An error about the folder, not the command. */
-	if (p == NULL || strstr(why, "working directory:") != NULL)
-		return EXIT_RUN;
-	switch (atoi(p + strlen("(os error "))) {
-	case ENOENT:
-	case ENOTDIR:
-		return EXIT_NOT_FOUND;
-	case EACCES:
-	case ENOEXEC:
-	case EISDIR:
-	case EPERM:
-		return EXIT_NOT_EXECUTABLE;
-	default:
-		return EXIT_RUN;
-	}
+	run_fail(r, "%s", text);
+	r->status = status;
 }
 
 static void	 pass_signal(struct run *, int);
@@ -151,9 +138,10 @@ on_start(struct run *r, const struct execsrv_error *e)
 
 	if (e != NULL) {
 		r->may_run = false;
-		run_fail(r, "%s: %s", r->name, e->text);
 		if (r->o->session == NULL)
-			r->status = start_status(e->text);
+			fail_start(r, e);
+		else
+			run_fail(r, "%s: %s", r->name, e->text);
 		return;
 	}
 	if (r->phase == STARTING)

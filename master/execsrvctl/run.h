@@ -4,13 +4,7 @@
 #include <stdbool.h>
 
 #include "common/client/execsrv.h"
-
-/* As env(1) and docker(1): statuses that are not the command's. */
-enum {
-	EXIT_RUN = 125,			/* run itself failed */
-	EXIT_NOT_EXECUTABLE = 126,
-	EXIT_NOT_FOUND = 127
-};
+#include "master/execsrvctl/reason.h"
 
 struct run_options {
 	const char		*url;	/* of the server */

@@ -229,7 +229,8 @@ def refuse_with(text, code=-32603):
 for error, code in (2, 127), (20, 127), (13, 126), (8, 126), (1, 126), \
         (12, 125), (24, 125):
     text = 'x: %s (os error %d)' % (os.strerror(error), error)
-    check(text, code, refuse_with(text), text.encode())
+    check(text, code, refuse_with(text), b': command not found\n'
+          if code == 127 else b': x: %s\n' % os.strerror(error).encode())
 check('no folder', 125, refuse_with(
     'working directory: No such file (os error 2)'), b'working directory')
 check('words of a terminal', 125, refuse_with('\033[2J\n\033[H'),

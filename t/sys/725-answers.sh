@@ -195,3 +195,36 @@ expect 0 "$CTL" sessions -o all
 grep -q "$(printf '\033')" "$DIR/out" && fail "colour in a file"
 [ "$(head -n 1 "$DIR/out" | wc -c)" -gt 100 ] || fail "cut in a file"
 stop_server
+
+# Clients of a server: why, in a line, and how they are used.
+# misused WHY COMMAND ARG...
+misused() {
+	why=$1
+	shift
+	"$CTL" "$@" >"$DIR/out" 2>"$DIR/err" && fail "$*: it is taken"
+	same "$*" "$(head -n 1 "$DIR/err")" "execsrvctl: $1: $why"
+	has_line "$DIR/err" "^usage: execsrvctl $1 " || fail "usage"
+	same "lines of $*" "$(wc -l <"$DIR/err")" 2
+}
+misused "invalid option -- 'x'" run -x
+misused "a command is missing" run
+misused "too many arguments" attach a b
+misused "an argument is missing" cp a
+misused "unrecognized option '--foo'" shell --foo
+start_server
+# refuses STATUS TEXT ARG...: of run.
+refuses() {
+	wanted=$1 text=$2
+	shift 2
+	expect "$wanted" "$CTL" run "$@"
+	same "why" "$(cat "$DIR/err")" "execsrvctl: $text"
+}
+refuses 127 "no-such-command: command not found" -- no-such-command
+refuses 127 "$DIR/none: No such file or directory" -- "$DIR/none"
+refuses 126 "$DIR: Permission denied" -- "$DIR"
+refuses 125 "true: working directory: No such file or directory" \
+    -C "$DIR/none" -- true
+refuses 127 "true; true: command not found; a line of a shell is run by: sh -c '...'" \
+    -- "true; true"
+expect 0 "$CTL" run -i -w / -- pwd
+same "its folder" "$(cat "$DIR/out")" /

@@ -12,6 +12,7 @@
 
 #include "common/client/execsrv.h"
 #include "master/execsrvctl/cp/cp_priv.h"
+#include "master/execsrvctl/reason.h"
 
 #define NOT_COPIED	1
 
@@ -24,6 +25,7 @@ cp_complain(struct cp *c, const char *path, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	reason_cut(text);
 	snprintf(where, sizeof(where), "%s", path);
 	execsrv_printable(where);
 	if (c->is_shown)
