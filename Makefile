@@ -199,9 +199,11 @@ UNIT_DIR	= $(systemdsystemunitdir)
 SERVICE		= \
     $(call place,systemd/execsrvd.service,644,execsrvd.service,$(UNIT_DIR)) \
     $(call place,systemd/execsrvd.socket,644,execsrvd.socket,$(UNIT_DIR)) \
+    $(call place,systemd/execsrv-hub.service,644,execsrv-hub.service,$(UNIT_DIR)) \
     $(call place,systemd/sysusers.conf,644,execsrv.conf,$(sysusersdir)) \
     $(call place,systemd/tmpfiles.conf,644,execsrv.conf,$(tmpfilesdir)) \
-    $(call place,init/execsrvd,755,execsrvd,$(initdir))
+    $(call place,init/execsrvd,755,execsrvd,$(initdir)) \
+    $(call place,init/execsrv-hub,755,execsrv-hub,$(initdir))
 # The file, its mode and its place.
 service_file	= $(BUILD)/contrib/$(firstword $(subst =, ,$(1)))
 service_mode	= $(word 2,$(subst =, ,$(subst :, ,$(1))))

@@ -215,3 +215,26 @@ hublisten_control(const struct hubconf *c, int *lock_out)
 	}
 	return rundirs_listen_at(&un, SOCK_STREAM, 0177, CONTROL_QUEUE);
 }
+
+static void
+hublisten_unlink_one(int fd)
+{
+	struct sockaddr_un	 un;
+	socklen_t		 len = sizeof(un);
+
+	memset(&un, 0, sizeof(un));
+	if (getsockname(fd, (struct sockaddr *)&un, &len) == 0 &&
+	    un.sun_family == AF_UNIX && un.sun_path[0] == '/' &&
+	    unlink(un.sun_path) == -1 && errno != ENOENT)
+		log_warn("%s", un.sun_path);
+}
+
+void
+hublisten_unlink(const struct hublistener *l, size_t n, int control)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++)
+		hublisten_unlink_one(l[i].fd);
+	hublisten_unlink_one(control);
+}

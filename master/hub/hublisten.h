@@ -15,6 +15,10 @@ int	 hublisten_open(const struct hubconf *c, struct hublistener **out,
 int	 hublisten_check(const struct hubconf *c, struct conf_error *e)
 	    MUST_CHECK;
 
+/* Unlink the sockets that have names, ours only. */
+void	 hublisten_unlink(const struct hublistener *l, size_t n,
+	    int control);
+
 /*
  * Make the run directory, lock it and listen on the control socket there.  A
  * descriptor, or -1 after a line in the log.

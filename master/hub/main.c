@@ -253,6 +253,8 @@ hubmaster_run(struct hubmaster *m)
 	sigfd_free(&m->signals);
 	event_base_free(m->base);
 	site_free(&m->start.site);
+	hublisten_unlink(m->start.listener, m->start.nlistener,
+	    m->start.control);
 	free(m->start.listener);
 	return m->status;
 }
