@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/limit.h"
+#include "common/linux/ptree.h"
 #include "common/log.h"
 #include "config.h"
 #include "worker/conn/conn.h"
@@ -76,9 +77,14 @@ static const Ipc__ProcessState	 process_states[] = {
 static void
 fill_process(Ipc__Process *out, struct proc *p, uint64_t now)
 {
+	struct ptree_stat	 st;
+
 	ipc__process__init(out);
 	out->pid = p->pid;
 	out->state = process_states[p->state];
+	if (p->state == PROC_RUNNING && ptree_stat(p->pid, &st) == 0 &&
+	    st.is_stopped)
+		out->state = IPC__PROCESS_STATE__STOPPED;
 	out->exit_code = p->exit_code;
 	out->tty = p->tty;
 	out->age_ms = now - p->started_at;

@@ -129,6 +129,7 @@ ptree_stat(pid_t pid, struct ptree_stat *out)
 	out->session = (pid_t)session;
 	out->threads = (unsigned)threads;
 	out->start = start;
+	out->is_stopped = state == 'T';
 	out->is_alive = (state != 'Z' && state != 'X') || threads > 1;
 	return 0;
 }

@@ -14,6 +14,7 @@
 /* Fields of /proc/PID/stat (proc(5)). */
 struct ptree_stat {
 	bool		 is_alive;	/* also a zombie leader with threads */
+	bool		 is_stopped;	/* by a signal */
 	pid_t		 parent;
 	pid_t		 group, session;
 	unsigned	 threads;

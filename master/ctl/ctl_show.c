@@ -231,6 +231,8 @@ process_state(const Ipc__Process *p)
 	switch (p->state) {
 	case IPC__PROCESS_STATE__RUNNING:
 		return "running";
+	case IPC__PROCESS_STATE__STOPPED:
+		return "stopped";
 	case IPC__PROCESS_STATE__EXITED:
 		return "exited";
 	case IPC__PROCESS_STATE__CLOSED:
@@ -342,7 +344,8 @@ put_processes(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 		put_user(&row, r->uid);
 		ctl_row_number(&row, (uint64_t)p->pid);
 		ctl_row_text(&row, process_state(p));
-		if (p->state == IPC__PROCESS_STATE__RUNNING)
+		if (p->state == IPC__PROCESS_STATE__RUNNING ||
+		    p->state == IPC__PROCESS_STATE__STOPPED)
 			ctl_row_text(&row, "");
 		else
 			ctl_row_number(&row, (uint64_t)p->exit_code);

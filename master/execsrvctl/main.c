@@ -835,7 +835,7 @@ wait_look(const struct options *o, char **arg, size_t n, bool was_there,
 		*status_out = EXIT_OTHER;
 		r = -1;
 	} else if (n > 1 && (state = table_cell(t, "state")) != NULL &&
-	    strcmp(state, "running") != 0) {
+	    strcmp(state, "running") != 0 && strcmp(state, "stopped") != 0) {
 		code = table_cell(t, "exit");
 		*status_out = code != NULL ? atoi(code) & 0xff : EXIT_OTHER;
 		r = 0;

@@ -93,6 +93,12 @@ expect 2 "$CTL" sessions --sort nothing
 waits=$!
 "$CTL" wait 2 &
 both=$!
+expect 0 "$CTL" signal 2 p1 STOP
+wait_for 10 rows_are "d[0]['state'] == 'stopped' and d[0]['exit'] is None" ps 2 ||
+    fail "not stopped: $(cat "$DIR/out")"
+expect 0 "$CTL" signal 2 p1 CONT
+wait_for 10 rows_are "d[0]['state'] == 'running'" ps 2 || fail "not running"
+is_running "$waits" || fail "a stopped process has ended"
 expect 0 "$CTL" signal 2 p1 TERM
 code=0
 wait "$waits" || code=$?
