@@ -22,6 +22,7 @@
 #include "common/limit.h"
 #include "config.h"
 #include "master/adopt/adopt.h"
+#include "master/adopt/upgrade.h"
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/auth/names.h"
@@ -85,8 +86,8 @@ static struct {
 	uint64_t	 by, session, signal, gone;
 	bool		 has_session;
 }			 last;
-static unsigned		 ndrains, nreopened;
-static const char	*reload_why;		/* it fails with; or NULL */
+static unsigned		 ndrains, nreopened, nchecks;
+static const char	*reload_why, *upgrade_why;	/* it fails with; or NULL */
 static char		 reload_kept[64];
 
 /* --- in the place of kernel, time, workers, logs and the rest --- */
@@ -493,6 +494,15 @@ reload(struct master *master, struct reloaded *out, struct conf_error *e)
 	return buf_put(&out->kept, reload_kept, strlen(reload_kept));
 }
 
+int
+upgrade_begin(struct upgrade *u, bool only_check, const char **why_out)
+{
+	ck_assert_ptr_null(u);
+	nchecks += only_check;
+	*why_out = upgrade_why;
+	return upgrade_why == NULL ? 0 : -1;
+}
+
 void
 drain_start(struct drain *d, uint64_t timeout)
 {
@@ -559,6 +569,7 @@ setup(void)
 		.is_ready = world_is_ready, .reopen_logs = world_reopen
 	};
 	static char				 dir[] = "/nonexistent";
+	size_t					 i;
 
 	memset(&m, 0, sizeof(m));
 	memset(workers, 0, sizeof(workers));
@@ -566,8 +577,8 @@ setup(void)
 	memset(sessions, 0, sizeof(sessions));
 	memset(&asked, 0, sizeof(asked));
 	memset(&last, 0, sizeof(last));
-	nchans = ncoming = ndrains = nreopened = 0;
-	inside = reload_why = NULL;
+	nchans = ncoming = ndrains = nreopened = nchecks = 0;
+	inside = reload_why = upgrade_why = NULL;
 	killed = violated = NULL;
 	is_late = false;
 	now = 1000000;
@@ -575,6 +586,8 @@ setup(void)
 	TAILQ_INIT(&m.listen.list);
 	TAILQ_INIT(&m.listen.metrics);
 	TAILQ_INIT(&m.uplinks.list);
+	for (i = 0; i < HANDOFF_KINDS; i++)
+		m.handed.fd[i] = -1;
 	m.events = &events;
 	m.start.is_root = true;
 	m.start.idmap.has_all_users = m.start.idmap.has_all_groups = true;
@@ -775,6 +788,7 @@ END_TEST
 /* What is the owner's nobody else does; the attempt is in the audit log. */
 START_TEST(test_owner)
 {
+	const struct upgrade_result	 upgraded = { "1", "2", 0, NULL, -1 };
 	bool		 is_act = strcmp(rows[_i].name, "settings") != 0;
 	struct chan	*c;
 	unsigned	 i;
@@ -792,6 +806,7 @@ START_TEST(test_owner)
 	for (i = 0; i < 2; i++) {
 		c = client(i == 0 ? 0 : DAEMON);
 		command(c, rows[_i].name, 0);
+		ctl_on_upgraded(ctl, &upgraded);	/* for others nothing */
 		ck_assert_ptr_nonnull(strstr(c->text, "end 0: \n"));
 		ck_assert_uint_eq(last.n, is_act ? i + 2 : 1);
 		ck_assert_str_eq(last.result, is_act ? "done" : "denied");
@@ -1406,6 +1421,38 @@ START_TEST(test_drain)
 }
 END_TEST
 
+/* Who asked for an upgrade is told what came of it; nobody else is. */
+START_TEST(test_upgrade)
+{
+	struct chan		*c = client(0), *other = client(0);
+	struct upgrade_result	 r = { "1.0", "1.1", 7, NULL, -1 };
+
+	upgrade_why = "not now";
+	command(c, "upgrade", 0);
+	ANSWER(c, "end 1: not now\n");
+	ck_assert_uint_eq(nchecks, 0);
+	ck_assert_int_eq(ctl_asker(ctl), -1);
+	upgrade_why = NULL;
+	command_with(c, "upgrade", 0);
+	ck_assert_str_eq(last.result, "done");
+	ck_assert_uint_eq(nchecks, 1);
+	ANSWER(c, "");
+	ctl_on_upgraded(ctl, &r);
+	ANSWER(c, "1.0|1.1|7|\nend 0: \n");
+	CELL(c, "sessions", "7");
+	/* It asked once. */
+	c->text[0] = '\0';
+	ctl_on_upgraded(ctl, &r);
+	ANSWER(c, "");
+	command(c, "upgrade", 0);
+	r.why = "it died";
+	ctl_on_upgraded(ctl, &r);
+	ANSWER(c, "end 1: it died\n");
+	ck_assert_uint_eq(nchecks, 1);
+	ANSWER(other, "");
+}
+END_TEST
+
 /* Who waits for the end is told that there will be none. */
 START_TEST(test_undrain)
 {
@@ -1511,6 +1558,7 @@ main(void)
 	tcase_add_test(t, test_leaves);
 	tcase_add_loop_test(t, test_drain, 0, 2);
 	tcase_add_test(t, test_undrain);
+	tcase_add_test(t, test_upgrade);
 	tcase_add_test(t, test_settings);
 	tcase_add_test(t, test_reload);
 	tcase_add_test(t, test_group);

@@ -337,6 +337,13 @@ chan_is_idle(const struct chan *c)
 }
 
 bool
+chan_is_lost(const struct chan *c)
+{
+	(void)c;
+	return false;
+}
+
+bool
 chan_is_read(const struct chan *c)
 {
 	return !c->is_busy;
