@@ -335,4 +335,5 @@ def run(rig):
         alone(rig, part)
 
 
-main(run)
+if __name__ == '__main__':
+    main(run)

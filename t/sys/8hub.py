@@ -70,7 +70,8 @@ class Hub:
     NAMES = ("build", "build2", "other", "ci", "pool", "nobody")
 
     def __init__(self, settings="", rules=RULES, port=None, starts=True,
-                 tokens_more=None):
+                 tokens_more=None, program=BUILD + "/execsrv-hub"):
+        self.program = program
         self.dir = tempfile.mkdtemp(dir=TMP)
         os.chmod(self.dir, 0o755)
         self.token = {name: "%s-%s" % (name, secrets.token_hex(16))
@@ -137,7 +138,7 @@ LogLevel debug
     def begin(self):
         with open(self.path("log"), "ab") as log:
             self.process = subprocess.Popen(
-                [BUILD + "/execsrv-hub", "-f", self.path("hub.conf")],
+                [self.program, "-f", self.path("hub.conf")],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_for(lambda: self.process.poll() is not None or
                  self.is_ready(), LIMIT, "the hub serves")
