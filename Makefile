@@ -99,8 +99,9 @@ HTTP_SHARED	:= $(call objs,worker/sandbox/enforce_seccomp.c)
 HTTP_O		:= $(call objs,$(wildcard worker/http/helper/*.c)) \
 		   $(HTTP_SHARED)
 PROXY_O		:= $(call objs,$(wildcard worker/proxy/helper/*.c))
+FORWARD_O	:= $(call objs,$(wildcard worker/forward/*.c))
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c \
-		   master/execsrvctl/cp/*.c))
+		   master/execsrvctl/cp/*.c master/execsrvctl/forward/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
 HUB_O		:= $(call objs,$(wildcard master/hub/*.c))
 # What it shares with the server.
@@ -150,7 +151,8 @@ LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
 # NAME_L libraries that others do without, NAME_DIR where it is installed.
 # Everybody else who wants a list of them reads BUILD/programs.
 PROGRAMS	:= execsrvd execsrv-worker execsrv-http execsrv-proxy \
-		   execsrv-uplink execsrv-reach execsrv-hub execsrvctl
+		   execsrv-forward execsrv-uplink execsrv-reach \
+		   execsrv-hub execsrvctl
 execsrvd_O	:= $(MASTER_O) $(LEAKS_O)
 execsrvd_A	:= common
 execsrvd_DIR	= $(sbindir)
@@ -166,6 +168,9 @@ execsrv-proxy_O	:= $(PROXY_O) $(LEAKS_O)
 execsrv-proxy_A	:= common
 execsrv-proxy_L	= $(CARES_LIBS)
 execsrv-proxy_DIR = $(libexecdir)/execsrv
+execsrv-forward_O := $(FORWARD_O) $(LEAKS_O)
+execsrv-forward_A := common
+execsrv-forward_DIR = $(libexecdir)/execsrv
 execsrv-uplink_O := $(UPLINK_O) $(LEAKS_O)
 execsrv-uplink_A := dial common
 execsrv-uplink_L = $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)

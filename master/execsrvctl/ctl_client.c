@@ -15,6 +15,7 @@
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/fanout.h"
+#include "master/execsrvctl/forward/forward.h"
 #include "master/execsrvctl/listeners.h"
 #include "master/execsrvctl/run.h"
 #include "master/execsrvctl/servers.h"
@@ -25,7 +26,10 @@
 #define TOKEN_VARIABLE	"EXECSRV_TOKEN"
 #define SESSION_ID_LEN	36	/* of our daemon's: a UUID */
 
-enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8, IN_STDIO = 16 };
+enum {
+	IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8, IN_STDIO = 16,
+	IN_FORWARD = 32
+};
 
 /* The command line. */
 struct client {
@@ -44,6 +48,7 @@ struct client {
 	const char		*max_fail;	/* or NULL */
 	struct run_options	 run;
 	struct cp_options	 cp;
+	struct forward_options	 forward;
 	bool			 wants_help;
 };
 
@@ -226,7 +231,8 @@ take_patience(struct client *c, const char *value)
 {
 	int	 ms = seconds_in_ms(value);
 
-	c->run.patience = c->cp.patience = ms == 0 ? -1 : ms;
+	c->run.patience = c->cp.patience = c->forward.patience =
+	    ms == 0 ? -1 : ms;
 	return ms == -1 ? -1 : 0;
 }
 
@@ -281,12 +287,30 @@ take_sandbox(struct client *c, const char *value)
 	return 0;
 }
 
+/* Take a FROM:TO; the list has room for all arguments. */
+static int
+take_local(struct client *c, const char *value)
+{
+	if (forward_spec_parse(value, &c->forward.spec[c->forward.n]) == -1)
+		return client_complain(value, "expected [BIND:]PORT:HOST:PORT, "
+		    "where a path may stand for address and port");
+	c->forward.n++;
+	return 0;
+}
+
+static int
+take_remote(struct client *c, const char *value)
+{
+	c->forward.spec[c->forward.n].is_there = true;
+	return take_local(c, value);
+}
+
 static int
 take_silence(struct client *c, const char *value)
 {
 	int	 ms = seconds_in_ms(value);
 
-	c->run.silence = c->cp.silence = ms;
+	c->run.silence = c->cp.silence = c->forward.silence = ms;
 	if (ms == 0)
 		return client_complain(value, "not a time for an answer");
 	return ms == -1 ? -1 : 0;
@@ -338,14 +362,14 @@ list_options(const struct client *c, char *letters, struct option *list)
 }
 
 static const struct row *
-find_row(int opt)
+find_row(const struct client *c, int opt)
 {
 	const struct row	*row;
 
 	if (opt >= 256)
 		return &rows[opt - 256];
 	for (row = rows; row < rows + ROWS; row++)
-		if (row->letter == opt)
+		if (row->letter == opt && (row->commands & c->command) != 0)
 			return row;
 	return NULL;
 }
@@ -369,7 +393,7 @@ client_read_options(struct client *c, int argc, char **argv)
 	argv[0] = name;
 	optind = 0;			/* glibc: start again */
 	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
-		if ((row = find_row(opt)) == NULL)
+		if ((row = find_row(c, opt)) == NULL)
 			client_usage(c, stderr);
 		if (row == NULL || row->take(c, optarg) == -1)
 			break;
@@ -496,7 +520,9 @@ client_begin(struct client *c, int argc)
 	c->domains = calloc((size_t)argc + 1, sizeof(char *));
 	c->on = calloc((size_t)argc + 1, sizeof(char *));
 	c->parallel = PARALLEL;
-	return c->env != NULL && c->domains != NULL && c->on != NULL ? 0 :
+	c->forward.spec = calloc((size_t)argc + 1, sizeof(*c->forward.spec));
+	return c->env != NULL && c->domains != NULL && c->on != NULL &&
+	    c->forward.spec != NULL ? 0 :
 	    client_complain(c->synopsis, strerror(errno));
 }
 
@@ -510,6 +536,7 @@ client_end(struct client *c)
 	free(c->env);
 	free(c->domains);
 	free(c->on);
+	free(c->forward.spec);
 	sodium_free(c->token);
 }
 
@@ -790,6 +817,28 @@ do_stdio(struct client *c, int argc, char **argv)
 	return status;
 }
 
+static int
+do_forward(struct client *c, int argc, char **argv)
+{
+	struct server	 s;
+	int		 status = EXIT_RUN;
+
+	(void)argc;
+	(void)argv;
+	if (c->forward.n == 0) {
+		client_usage(c, stderr);
+		return EXIT_RUN;
+	}
+	if (client_find_server(c, NULL, &s) == 0) {
+		c->forward.url = s.url;
+		c->forward.token = s.token;
+		c->forward.ca_file = s.ca_file;
+		status = forward_command(&c->forward);
+	}
+	server_fini(&s);
+	return status;
+}
+
 static const struct command {
 	const char	*name;
 	unsigned	 bit;
@@ -800,6 +849,8 @@ static const struct command {
 	{ "attach", IN_ATTACH, "attach [OPTION...] SESSION[/PROCESS]", 1, 1,
 	    do_attach },
 	{ "cp", IN_CP, "cp [OPTION...] SRC DST", 2, 2, do_cp },
+	{ "forward", IN_FORWARD, "forward [OPTION...] -L FROM:TO | -R FROM:TO "
+	    "...", 0, 0, do_forward },
 	{ "run", IN_RUN, "run [OPTION...] [--] COMMAND [ARG...]", 1, INT_MAX,
 	    do_run },
 	{ "shell", IN_SHELL, "shell [OPTION...]", 0, 0, do_shell },

@@ -94,7 +94,8 @@ execsrvctl_help(void)
 	int	 n;
 
 	puts("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
-	    "       execsrvctl [-R DIR] attach|cp|run|shell|stdio [OPTION...] "
+	    "       execsrvctl [-R DIR] attach|cp|forward|run|shell|stdio "
+	    "[OPTION...] "
 	    "[ARG...]; see their -h\n\n"
 	    "  -R, --runtime-dir DIR  run directory of the daemon\n"
 	    "      --json             answer in JSON\n"

@@ -11,6 +11,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/program.h"
 #include "worker/fs/lookup.h"
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"
@@ -24,6 +25,7 @@
 #include "worker/sandbox/sockmark.h"
 
 #define DEFAULT_PATH	"/bin:/usr/bin"	/* of execvp(3) */
+#define FORWARD		"execsrv-forward"
 #define DEFAULT_ROWS	24
 #define DEFAULT_COLS	80
 
@@ -74,6 +76,27 @@ make_argv(struct start *st, const struct process_start_params *p,
 	return NULL;
 }
 
+static char **
+forward_program(void)
+{
+	char	**list = calloc(2, sizeof(*list)), path[PATH_MAX];
+
+	program_find(FORWARD, path, sizeof(path));
+	if (list != NULL && (list[0] = strdup(path)) == NULL)
+		envp_free(&list);
+	return list;
+}
+
+bool
+start_can_forward(const struct rpc *rpc)
+{
+	char	 path[PATH_MAX];
+
+	(void)rpc;
+	program_find(FORWARD, path, sizeof(path));
+	return access(path, X_OK) == 0;
+}
+
 /* Return the candidates for a name: itself, or one for each part of PATH. */
 static char **
 make_programs(const char *name, char *const *envp)
@@ -82,6 +105,9 @@ make_programs(const char *name, char *const *envp)
 	char		**list;
 	size_t		 n = 0, cap, plen;
 
+	/* Ours, wherever it is installed (PROTOCOL 10.4). */
+	if (strcmp(name, FORWARD) == 0)
+		return forward_program();
 	path = envp_get(envp, "PATH");
 	if (path == NULL)
 		path = DEFAULT_PATH;

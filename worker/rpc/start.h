@@ -12,4 +12,7 @@ void	 starts_resume(struct rpc *rpc);
 /* Cancel a waiting start; its request fails.  Whether there was one. */
 bool	 start_cancel(struct rpc *rpc, const char *id, size_t len);
 
+/* Whether execsrv-forward is installed. */
+bool	 start_can_forward(const struct rpc *rpc);
+
 bool	 start_waits(const struct rpc *rpc, const char *id, size_t len);

@@ -1,0 +1,21 @@
+/* "execsrvctl forward": ports of a server here, and ports of here there. */
+#pragma once
+
+#include <stddef.h>
+
+#include "master/execsrvctl/forward/forward_spec.h"
+
+struct forward_options {
+	const char		*url, *token;	/* of the server */
+	const char		*ca_file;	/* or NULL */
+	struct forward_spec	*spec;
+	size_t			 n;
+	int			 patience;	/* as execsrv_options */
+	int			 silence;
+};
+
+/*
+ * Forward until a signal or an error.  The exit status; reasons are written to
+ * standard error.  Blocks signals: the process should end soon after.
+ */
+int	 forward_command(const struct forward_options *o);

@@ -1,0 +1,311 @@
+#include "worker/forward/forward_sock.h"
+
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define BACKLOG		128
+#define DOOR_PREFIX	"execsrv-forward-"
+
+/* Always -1. */
+static int
+sock_complain(const char *name, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", name, why);
+	return -1;
+}
+
+/* --- Unix sockets --- */
+
+/* 0, or -1, having said why. */
+static int
+unix_address(const char *path, struct sockaddr_un *sun)
+{
+	memset(sun, 0, sizeof(*sun));
+	sun->sun_family = AF_UNIX;
+	if (strlen(path) >= sizeof(sun->sun_path))
+		return sock_complain(path, strerror(ENAMETOOLONG));
+	strcpy(sun->sun_path, path);
+	return 0;
+}
+
+static int
+connect_unix(const char *path)
+{
+	struct sockaddr_un	 sun;
+	int			 fd;
+
+	if (unix_address(path, &sun) == -1)
+		return -1;
+	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) != -1 &&
+	    connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0)
+		return fd;
+	sock_complain(path, strerror(errno));
+	fd_close(&fd);
+	return -1;
+}
+
+static int
+listen_unix(const char *path)
+{
+	struct sockaddr_un	 sun;
+	mode_t			 mask;
+	int			 fd, r = -1;
+
+	if (unix_address(path, &sun) == -1)
+		return -1;
+	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) != -1) {
+		mask = umask(0177);
+		r = bind(fd, (struct sockaddr *)&sun, sizeof(sun));
+		umask(mask);
+	}
+	if (r == 0 && listen(fd, BACKLOG) == 0)
+		return fd;
+	sock_complain(path, strerror(errno));
+	fd_close(&fd);
+	return -1;
+}
+
+/* --- TCP --- */
+
+/* Connect to an address, or listen there.  A descriptor, or -1. */
+static int
+use_address(const struct addrinfo *a, bool listens)
+{
+	int	 fd, one = 1, saved;
+
+	if ((fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1)
+		return -1;
+	if (listens ? setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,
+	    sizeof(one)) == 0 &&
+	    bind(fd, a->ai_addr, a->ai_addrlen) == 0 &&
+	    listen(fd, BACKLOG) == 0 :
+	    connect(fd, a->ai_addr, a->ai_addrlen) == 0)
+		return fd;
+	saved = errno;
+	fd_close(&fd);
+	errno = saved;
+	return -1;
+}
+
+static int
+use_name(const char *name, const char *port, bool listens)
+{
+	struct addrinfo	 hints, *list, *a;
+	char		 text[300];
+	int		 fd = -1, r;
+
+	memset(&hints, 0, sizeof(hints));
+	hints.ai_socktype = SOCK_STREAM;
+	hints.ai_flags = AI_NUMERICSERV | (listens ? AI_PASSIVE : 0);
+	snprintf(text, sizeof(text), "%s:%s", name, port);
+	if ((r = getaddrinfo(name, port, &hints, &list)) != 0)
+		return sock_complain(text, gai_strerror(r));
+	for (a = list; a != NULL && fd == -1; a = a->ai_next)
+		fd = use_address(a, listens);
+	if (fd == -1)
+		sock_complain(text, strerror(errno));
+	freeaddrinfo(list);
+	return fd;
+}
+
+int
+forward_connect(const char *name, const char *port)
+{
+	return port == NULL ? connect_unix(name) :
+	    use_name(name, port, false);
+}
+
+int
+forward_listen(const char *name, const char *port)
+{
+	return port == NULL ? listen_unix(name) : use_name(name, port, true);
+}
+
+unsigned
+forward_port(int fd)
+{
+	struct sockaddr_storage	 s;
+	socklen_t		 len = sizeof(s);
+	char			 port[16];
+
+	if (getsockname(fd, (struct sockaddr *)&s, &len) == -1 ||
+	    s.ss_family == AF_UNIX || getnameinfo((struct sockaddr *)&s, len,
+	    NULL, 0, port, sizeof(port), NI_NUMERICSERV) != 0)
+		return 0;
+	return (unsigned)strtoul(port, NULL, 10);
+}
+
+/* --- lending a listening socket --- */
+
+/* An abstract name: nothing is left of it, and there is no path to guard. */
+static socklen_t
+door_address(const char *token, struct sockaddr_un *sun)
+{
+	int	 n;
+
+	memset(sun, 0, sizeof(*sun));
+	sun->sun_family = AF_UNIX;
+	n = snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "%s%s",
+	    DOOR_PREFIX, token);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+	    (size_t)n);
+}
+
+int
+forward_open_door(char token[FORWARD_TOKEN])
+{
+	struct sockaddr_un	 sun;
+	socklen_t		 len;
+	uint8_t			 bytes[(FORWARD_TOKEN - 1) / 2];
+	size_t			 i;
+	int			 fd;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return sock_complain("token", strerror(errno));
+	for (i = 0; i < sizeof(bytes); i++)
+		snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+	len = door_address(token, &sun);
+	if ((fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) != -1 &&
+	    bind(fd, (struct sockaddr *)&sun, len) == 0 &&
+	    listen(fd, BACKLOG) == 0)
+		return fd;
+	sock_complain("door", strerror(errno));
+	fd_close(&fd);
+	return -1;
+}
+
+/* Whether the other end is a process of our user. */
+static bool
+is_ours(int fd)
+{
+	struct ucred	 peer;
+	socklen_t	 len = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	    peer.uid == geteuid();
+}
+
+static void
+lend_once(int door, int fd)
+{
+	struct msghdr	 m;
+	struct iovec	 iov = { (void *)(uintptr_t)"", 1 };
+	char		 room[CMSG_SPACE(sizeof(int))];
+	int		 peer;
+
+	if ((peer = accept4(door, NULL, NULL, SOCK_CLOEXEC)) == -1)
+		return;
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	fd_put_rights(&m, room, &fd, 1);
+	if (is_ours(peer) && sendmsg(peer, &m, MSG_NOSIGNAL) == -1)
+		sock_complain("lending", strerror(errno));
+	fd_close(&peer);
+}
+
+/* What ends us, as a descriptor: the socket's path is removed first. */
+static int
+end_signals(void)
+{
+	sigset_t	 set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	return sigprocmask(SIG_BLOCK, &set, NULL) == -1 ? -1 :
+	    signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int
+forward_lend(int fd, int door)
+{
+	struct pollfd	 p[] = { { STDIN_FILENO, POLLIN, 0 },
+			    { door, POLLIN, 0 }, { -1, POLLIN, 0 } };
+	char		 ignored[64];
+
+	if ((p[2].fd = end_signals()) == -1)
+		return sock_complain("signals", strerror(errno));
+	for (;;) {
+		if (poll(p, 3, -1) == -1)
+			return sock_complain("poll", strerror(errno));
+		if (p[2].revents != 0 || (p[0].revents != 0 &&
+		    read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
+			return 0;
+		if (p[1].revents != 0)
+			lend_once(door, fd);
+	}
+}
+
+/* Ask for the listening socket. */
+static int
+borrow(const char *token)
+{
+	struct sockaddr_un	 sun;
+	socklen_t		 len;
+	struct msghdr		 m;
+	char			 byte, room[CMSG_SPACE(sizeof(int))];
+	struct iovec		 iov = { &byte, 1 };
+	int			 sock, fd = -1;
+
+	if (strlen(token) != FORWARD_TOKEN - 1)
+		return sock_complain(token, "not a token");
+	len = door_address(token, &sun);
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	m.msg_control = room;
+	m.msg_controllen = sizeof(room);
+	if ((sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) == -1 ||
+	    connect(sock, (struct sockaddr *)&sun, len) == -1 ||
+	    !is_ours(sock) || recvmsg(sock, &m, MSG_CMSG_CLOEXEC) != 1 ||
+	    fd_take_rights(&m, &fd, 1) != 1)
+		sock_complain("the listener", "it is not there any more");
+	fd_close(&sock);
+	return fd;
+}
+
+int
+forward_accept(const char *token)
+{
+	struct pollfd	 p[] = { { STDIN_FILENO, POLLIN, 0 },
+			    { -1, POLLIN, 0 } };
+	int		 listener, fd = -1;
+
+	if ((listener = borrow(token)) == -1)
+		return -1;
+	/* Others wait as well: one of us gets it. */
+	if (fd_nonblock(listener, 1) == -1) {
+		sock_complain("the listener", strerror(errno));
+		fd_close(&listener);
+		return -1;
+	}
+	p[1].fd = listener;
+	while (fd == -1) {
+		if ((poll(p, 2, -1) == -1 && errno != EINTR) ||
+		    p[0].revents != 0)
+			break;
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	}
+	fd_close(&listener);
+	return fd;
+}
