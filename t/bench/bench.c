@@ -25,7 +25,7 @@
 #define BENCH_TIMEOUT	90
 
 enum kind { KIND_SERVER, KIND_USER, KIND_PROGRAM, KIND_REMOTE,
-	    KIND_LINE, KIND_DRIVER };
+	    KIND_LINE, KIND_REMOTE_LINE, KIND_DRIVER };
 
 static const struct group {
 	const char	*name;
@@ -37,6 +37,7 @@ static const struct group {
 #define FN_PROGRAM(name)	bench_##name
 #define FN_REMOTE(name)		bench_##name
 #define FN_LINE(name)		bench_##name
+#define FN_REMOTE_LINE(name)	bench_##name
 #define FN_DRIVER(name)		NULL
 #define GROUP(name, kind, extra)	{ #name, KIND_##kind, FN_##kind(name) },
 #define VALUE(key, unit, goal, limit, label)
@@ -200,7 +201,8 @@ main(int argc, char **argv)
 	    (g->kind == KIND_SERVER || g->kind == KIND_LINE)) ||
 	    (g->kind == KIND_USER && argc != 5))
 		errx(2, "%s: not measured like this", g->name);
-	if (g->kind == KIND_PROGRAM || g->kind == KIND_REMOTE)
+	if (g->kind == KIND_PROGRAM || g->kind == KIND_REMOTE ||
+	    g->kind == KIND_REMOTE_LINE)
 		b.argv = argv + 2;
 	else {
 		parse_url(&b, argv[2]);

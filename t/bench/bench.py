@@ -100,8 +100,10 @@ class Line:
     """A network namespace whose loopback has so many bytes a second each way,
     and a queue of ROOM bytes."""
 
-    RATES = {'line1': 125000, 'line8': 1000000}
+    RATES = {'line1': 125000, 'line8': 1000000,
+             'remote_line1': 125000, 'remote_line8': 1000000}
     ROOM = 65536
+    PORT = 4000             # of the rendezvous
 
     def __init__(self, rate):
         if os.getuid() != 0 or not all(map(shutil.which, (
@@ -131,11 +133,11 @@ class Line:
         if done.returncode != 0:
             raise Failed('%s: %s' % (' '.join(words), done.stderr.strip()))
 
-    def from_server(self, url):
-        """What a server sends takes the other way."""
+    def one_way(self, side, port):
+        """What has that port as source or destination takes the other way."""
         self.run('tc', 'filter', 'add', 'dev', 'lo', 'parent', '1:',
-                 'protocol', 'ip', 'u32', 'match', 'ip', 'sport',
-                 url.rsplit(':', 1)[1].strip('/'), '0xffff', 'flowid', '1:10')
+                 'protocol', 'ip', 'u32', 'match', 'ip', side, str(port),
+                 '0xffff', 'flowid', '1:10')
 
     def close(self):
         self.holder.kill()
@@ -294,11 +296,22 @@ def measure_line(server, group, bench, work):
     with open(os.path.join(work, 'stderr'), 'w') as errors:
         try:
             url, pid = server.start(errors, line=line)
-            line.from_server(url)
+            line.one_way('sport', url.rsplit(':', 1)[1].strip('/'))
             return run_bench(bench, [group['name'], url, pid], line.prefix)
         finally:
             server.stop()
             line.close()
+
+
+def measure_remote_line(server, group, bench):
+    """A group on a server whose rendezvous is behind a slow line."""
+    line = Line(Line.RATES[group['name']])
+    try:
+        line.one_way('dport', Line.PORT)
+        run_bench.env = dict(server.env, BROKER_PORT=str(Line.PORT))
+        return run_bench(bench, [group['name']] + server.remote, line.prefix)
+    finally:
+        line.close()
 
 
 def measure(server, group, bench, work, folder):
@@ -312,6 +325,8 @@ def measure(server, group, bench, work, folder):
         return run_bench(bench, [group['name']] + server.argv)
     if group['kind'] == 'REMOTE':
         return run_bench(bench, [group['name']] + server.remote)
+    if group['kind'] == 'REMOTE_LINE':
+        return measure_remote_line(server, group, bench)
     if group['kind'] == 'LINE':
         return measure_line(server, group, bench, work)
     if group['name'] == 'memory' and copies(server):

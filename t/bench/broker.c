@@ -399,6 +399,8 @@ broker_open(struct event_base *base, broker_fn *fn, void *arg)
 	b->arg = arg;
 	LIST_INIT(&b->peers);
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (getenv(BROKER_PORT) != NULL)
+		sin.sin_port = htons((uint16_t)atoi(getenv(BROKER_PORT)));
 	b->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (b->fd == -1 || bind(b->fd, (struct sockaddr *)&sin, len) == -1 ||
 	    listen(b->fd, SOMAXCONN) == -1 ||

@@ -17,6 +17,7 @@ struct broker;
 
 #define BROKER_ENVIRONMENT	"bench"
 #define BROKER_REGISTRATION	"bench-registration"
+#define BROKER_PORT		"BROKER_PORT"	/* variable; or any port */
 
 /* A frame of the executor; borrowed. */
 typedef void	 broker_fn(const struct relay_frame *, void *arg);

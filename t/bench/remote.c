@@ -252,6 +252,91 @@ bench_remote_flood(const struct bench *b)
 	harness_close(&h);
 }
 
+/* --- a slow line -----------------------------------------------------------*/
+
+#define LINE_FULL	5.0	/* seconds, until all that holds some is full */
+#define LINE_SECONDS	12.0
+#define LINE_PAUSE	0.25	/* between two requests of a stream */
+
+/* Requests of a stream, one after the other. */
+struct asking {
+	struct remote	*s;
+	double		 at;		/* of the last one, or what comes first */
+	bool		 waits;
+	struct samples	 samples;
+};
+
+static void
+asking_begin(struct asking *a, struct remote *s, double at)
+{
+	*a = (struct asking){ .s = s, .at = at - LINE_PAUSE };
+	samples_init(&a->samples, LINE_FULL + LINE_SECONDS);
+}
+
+static void
+asking_step(struct asking *a)
+{
+	if (a->waits && a->s->replied == a->s->last_id) {
+		samples_add(&a->samples, a->s->replied_at - a->at);
+		a->waits = false;
+	}
+	if (!a->waits && now() > a->at + LINE_PAUSE) {
+		a->at = now();
+		remote_call(a->s, "environment/status", "{}");
+		harness_flush(a->s->h);
+		a->waits = true;
+	}
+}
+
+/* One that is not answered counts. */
+static void
+asking_report(struct asking *a, enum value value)
+{
+	if (a->waits)
+		samples_add(&a->samples, now() - a->at);
+	report(value, samples_at(&a->samples, 0.5) * US);
+}
+
+static void
+measure_line(const struct bench *b, enum value wait, enum value beside,
+    enum value rate)
+{
+	struct harness	*h = harness_open(b);
+	struct remote	*flood = remote_open(h), *other = remote_open(h);
+	struct asking	 same, another;
+	double		 from, bytes;
+
+	start_blocks(flood, b, FLOOD_BYTES);
+	harness_turns(h, LINE_FULL);
+	from = now();
+	bytes = (double)flood->bytes;
+	asking_begin(&same, flood, from);
+	asking_begin(&another, other, from);
+	while (now() < from + LINE_SECONDS) {
+		asking_step(&same);
+		asking_step(&another);
+		harness_turn(h);
+	}
+	asking_report(&same, wait);
+	asking_report(&another, beside);
+	report(rate, ((double)flood->bytes - bytes) / 1e3 / (now() - from));
+	harness_close(&h);
+}
+
+void
+bench_remote_line1(const struct bench *b)
+{
+	measure_line(b, VALUE_remote_line1, VALUE_remote_line1_other,
+	    VALUE_remote_line1_rate);
+}
+
+void
+bench_remote_line8(const struct bench *b)
+{
+	measure_line(b, VALUE_remote_line8, VALUE_remote_line8_other,
+	    VALUE_remote_line8_rate);
+}
+
 /* --- resume ----------------------------------------------------------------*/
 
 /*

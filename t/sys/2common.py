@@ -110,11 +110,24 @@ def python_for(uid):
 
 # --- processes through /proc -------------------------------------------------
 
-def read_proc(pid, name):
+def read_file(path):
     try:
-        return pathlib.Path("/proc", str(pid), name).read_bytes()
+        fd = os.open(path, os.O_RDONLY)
     except OSError:
         return b""
+    try:
+        got = [b"", os.read(fd, 65536)]
+        while got[-1]:
+            got.append(os.read(fd, 65536))
+        return b"".join(got)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def read_proc(pid, name):
+    return read_file("/proc/%d/%s" % (pid, name))
 
 
 def stat_of(pid):
@@ -133,14 +146,6 @@ def tasks(pid):
         return [path + "/" + t for t in os.listdir(path)]
     except OSError:
         return []
-
-
-def read_file(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
 
 
 def owner_of(pid):
@@ -175,12 +180,11 @@ def children(pid):
 
 
 def threads_of(pid, name):
-    """A file of one of its living threads."""
-    for task in tasks(pid):
-        data = read_file(task + "/" + name)
-        if data:
-            return data
-    return b""
+    """A file of its leader or, if that is gone, of a living thread."""
+    data = read_proc(pid, name)
+    for task in [] if data else tasks(pid):
+        data = data or read_file(task + "/" + name)
+    return data
 
 
 BORN = int(stat_of(os.getpid())[2])     # in the ticks of stat_of()
