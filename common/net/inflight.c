@@ -8,6 +8,7 @@
 #define SECOND	1000000		/* in microseconds */
 #define RATE_MAX 100000000000ULL	/* bytes a second, and no overflow */
 #define RTT_MIN	2000		/* below it scheduling is all there is */
+#define RATE_US	20000		/* the least time that a rate is taken over */
 #define QUEUE_US 60000		/* of a slow line, for its reader to pause */
 
 /*
@@ -97,8 +98,9 @@ measure(struct inflight *f, uint64_t us, uint64_t now)
 
 /*
  * Pongs come close together after a loss or a delay, so what was sent between
- * their pings may not have gone through faster than it was sent.  While there
- * was not always something to send, the rate is a lower bound.
+ * their pings may not have gone through faster than it was sent.  What buffers
+ * on the way take at once is no rate either, hence RATE_US.  While there was
+ * not always something to send, the rate is a lower bound.
  */
 static void
 add_rate(struct inflight *f, uint64_t now)
@@ -110,11 +112,14 @@ add_rate(struct inflight *f, uint64_t now)
 			    now - f->base_at : apart, 1, 60 * SECOND);
 	uint64_t	 rate = clamp(bytes * SECOND / us, 0, RATE_MAX);
 
+	if (us < RATE_US)
+		return;
 	if (bytes > alone(f) && (!f->was_idle || rate > best_rate(f)))
 		f->rates[f->nrates++ % INFLIGHT_RATES] = rate;
 	f->base = f->asked;
 	f->base_at = now;
 	f->base_sent = f->asked_at;
+	f->was_idle = f->is_idle;
 }
 
 /*
@@ -141,10 +146,9 @@ inflight_answer(struct inflight *f, uint64_t now)
 {
 	assert(f->is_asked && f->asked >= f->read && now >= f->asked_at);
 	f->is_asked = false;
-	add_rate(f, now);
 	measure(f, clamp(now - f->asked_at, 1, 60 * SECOND), now);
+	add_rate(f, now);
 	f->read = f->asked;
-	f->was_idle = f->is_idle;
 	if (f->nrates > 0)
 		set_limit(f);
 }

@@ -134,7 +134,7 @@ async def closed(rig):
     """A process that has ended stays as long as its session while its harness
     is away: what the rendezvous had of it may be all that there is."""
     # A receipt for every byte.
-    await rig.start(options=["DetachedTtl=10m", "ClosedProcessTtl=1s",
+    await rig.start(options=["DetachedTtl=10m", "ClosedProcessTtl=5s",
                              "OutputWindow=8"])
     s = await rig.session(kind=Slow)
     await s.start("p", "sh", "-c", "sleep 0.3; seq 1 100000")
@@ -144,7 +144,7 @@ async def closed(rig):
     rig.link.cut()
     await rig.linked(after=1)
     # Twice as long as it stays for who is there.
-    await asyncio.sleep(2)
+    await asyncio.sleep(10)
     s = await rig.session(resume=s.session)
     r = await s.call("process/read", {
         "processId": "p", "afterSeq": 0, "waitMs": 0})

@@ -183,6 +183,30 @@ START_TEST(a_loss_is_no_faster_line)
 }
 END_TEST
 
+/* On the way something takes a burst into its buffer, and answers. */
+START_TEST(what_a_buffer_takes_is_no_rate)
+{
+	struct line	 l;
+	uint64_t	 limit, end;
+	int		 i;
+
+	line_init(&l, 1000000, 100);
+	l.frame = LIMIT_READ_CHUNK;
+	inflight_init(&l.f, 0, LIMIT_INFLIGHT_FIRST, LIMIT_INFLIGHT_MIN);
+	flood(&l, 5 * SECOND);
+	limit = l.f.limit;
+	for (end = 6; end < 12; end++) {
+		flood(&l, end * SECOND);
+		for (i = 0; i < 3; i++) {
+			ck_assert(l.f.is_asked);
+			l.pong_at = l.now + 50;
+			flood(&l, l.pong_at + 1);
+		}
+		ck_assert_uint_le(l.f.limit, 2 * limit);
+	}
+}
+END_TEST
+
 /* A reader that becomes slow, and fast again. */
 START_TEST(it_follows_the_rate)
 {
@@ -263,6 +287,10 @@ START_TEST(bounds)
 	ck_assert(!inflight_must_ask(&f, pos + (100UL << 20)));
 	inflight_answer(&f, 5);
 	ck_assert_uint_eq(f.read, pos);
+	/* So soon it may be what buffers took. */
+	ck_assert_uint_eq(f.limit, LIMIT_INFLIGHT_FIRST);
+	inflight_ask(&f, pos += 300UL << 20, 5);
+	inflight_answer(&f, 20005);
 	ck_assert_uint_eq(f.limit, LIMIT_INFLIGHT_MAX);
 	for (uint64_t i = 1; i <= INFLIGHT_RATES; i++) {
 		inflight_ask(&f, pos += 100000, 6);
@@ -292,6 +320,7 @@ main(void)
 	    sizeof(slow_lines) / sizeof(slow_lines[0]));
 	tcase_add_test(tc, it_grows_soon);
 	tcase_add_test(tc, a_loss_is_no_faster_line);
+	tcase_add_test(tc, what_a_buffer_takes_is_no_rate);
 	tcase_add_test(tc, it_follows_the_rate);
 	tcase_add_test(tc, it_follows_the_time);
 	tcase_add_test(tc, breaths_are_no_idleness);

@@ -649,13 +649,14 @@ conn_ask_receipt(struct conn *c)
 /* --- bulk --- */
 
 /*
- * Without receipts nothing is known of the line; that to the rendezvous is
- * measured by the uplink, for all streams.
+ * Without receipts nothing is known of the line.  Behind an uplink, which
+ * answers when it has sent what came before, this bounds what waits in between
+ * for the stream's share of the line to the rendezvous.
  */
 static bool
 is_measured(const struct conn *c)
 {
-	return c->ops->ask_receipt != NULL && !c->relayed;
+	return c->ops->ask_receipt != NULL;
 }
 
 bool
