@@ -343,6 +343,15 @@ def bound():
                               capture_output=True, text=True, check=False)
         check(done.returncode != 0 and "domain" in done.stderr,
               "%s: %s" % (bad, done.stderr))
+    # Together 16 KiB, of which each takes four bytes more.
+    full = [("a" * 62 + ".") * 3 + "a" * 63] * 63 + ["b" * 61 + "." + "b" * 62]
+    for last, why in (62, ""), (63, "too many of them"):
+        done = subprocess.run(
+            [BUILD + "/execsrvd", "-t", *("-oAllowDomain=" + name for name in
+             [*full, "c" * 61 + "." + "c" * last])],
+            capture_output=True, text=True, check=False)
+        check((done.returncode != 0) == bool(why) and why in done.stderr,
+              "%s bytes: %s" % (last, done.stderr))
 
 
 def told():

@@ -196,6 +196,10 @@ START_TEST(test_late)
 		"the server does not answer",
 		"the server does not answer initialize"
 	};
+	static const enum execsrv_reason reasons[] = {
+		EXECSRV_WHY_CONNECT, EXECSRV_WHY_CONNECT,
+		EXECSRV_WHY_TIMEOUT, EXECSRV_WHY_TIMEOUT
+	};
 	struct execsrv_options		 o = { .connect_ms = 3000,
 					    .initialize_ms = 7000,
 					    .no_wait = true };
@@ -221,6 +225,7 @@ START_TEST(test_late)
 	ck_turn(EXECSRV_GONE);
 	snprintf(why, sizeof(why), "%s%s", _i < 2 ? url : "", whys[_i]);
 	ck_failed(why, 0);
+	ck_assert_int_eq(execsrv_why(x)->reason, reasons[_i]);
 	ck_assert_ptr_nonnull(strstr(trace, "m: 0 "));
 	stop();
 }
