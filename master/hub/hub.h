@@ -47,5 +47,14 @@ struct hub {
 	uint64_t		 stat[HUB_STATS];
 };
 
+/* The address by which this hub is reached. */
+static inline const char *
+hub_url(const struct hub *h)
+{
+	const struct hubconf	*c = &h->site->conf;
+
+	return c->hub_url[0] != '\0' ? c->hub_url : c->fleet_url;
+}
+
 #define HUB_COUNT(h, name)	((h)->stat[HUBSTAT_##name]++)
 #define HUB_REFUSED(h, name)	((h)->stat[HUBWHY_##name]++)

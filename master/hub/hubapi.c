@@ -229,12 +229,9 @@ call_attach(struct call *c, struct span query)
 	char			 lines[HUBCALL_LINES];
 
 	c->what = "attach";
-	if (!c->door->request.is_upgrade) {
+	if (!c->door->request.is_upgrade ||
+	    !span_is(c->door->request.method, "GET")) {
 		call_malformed(c, "a websocket is expected here");
-		return;
-	}
-	if (call_has_penalty(c, lines)) {
-		call_reject(c, HUBWHY_penalty, 429, "rate_limited");
 		return;
 	}
 	if (text.at == NULL) {
@@ -249,6 +246,10 @@ call_attach(struct call *c, struct span query)
 		    now, skew, &t);
 	}
 	if (v != TICKET_GOOD) {
+		if (v == TICKET_FORGED && call_has_penalty(c, lines)) {
+			call_reject(c, HUBWHY_penalty, 429, "rate_limited");
+			return;
+		}
 		if (v == TICKET_FORGED)
 			call_add_penalty(c, "forged ticket", true);
 		call_reject(c, v == TICKET_FORGED ? HUBWHY_ticket :

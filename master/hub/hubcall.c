@@ -111,17 +111,18 @@ call_identify(struct call *c)
 	unsigned	 wait;
 	bool		 is_guess;
 
-	if (call_has_penalty(c, lines)) {
-		call_refuse(c, HUBWHY_penalty, 429, lines, "rate_limited",
-		    "too many wrong tokens from here");
-		return false;
-	}
 	if (!httphead_token(d->request.auth, &token) || token.len == 0) {
 		why = "no token";
 		is_guess = false;
 	} else {
 		why = site_identify(h->site, token, (uint64_t)time(NULL),
 		    &c->who, &is_guess);
+	}
+	/* Behind a proxy all have one source: a right token is taken always. */
+	if (why != NULL && call_has_penalty(c, lines)) {
+		call_refuse(c, HUBWHY_penalty, 429, lines, "rate_limited",
+		    "too many wrong tokens from here");
+		return false;
 	}
 	if (why != NULL) {
 		call_add_penalty(c, why, is_guess);

@@ -250,8 +250,7 @@ hubctl_status(struct hubctl_client *c, const struct json *j)
 	hubclient_number(&o, "pid", (uint64_t)getpid());
 	hubclient_number(&o, "started", h->started);
 	hubclient_pair(&o, "fleet_url", conf->fleet_url);
-	hubclient_pair(&o, "hub_url", conf->hub_url[0] != '\0' ? conf->hub_url :
-	    conf->fleet_url);
+	hubclient_pair(&o, "hub_url", hub_url(h));
 	hubclient_flag(&o, "draining", h->drain.is_on);
 	hubclient_number(&o, "executors", h->board.executors.count);
 	hubclient_number(&o, "harnesses", h->board.nharness);
@@ -358,8 +357,7 @@ hubctl_hubs(struct hubctl_client *c, const struct json *j)
 	(void)j;
 	hubclient_begin(c, &o, false);
 	hubclient_pair(&o, "name", h->name);
-	hubclient_pair(&o, "hub_url", h->site->conf.hub_url[0] != '\0' ?
-	    h->site->conf.hub_url : h->site->conf.fleet_url);
+	hubclient_pair(&o, "hub_url", hub_url(h));
 	hubclient_number(&o, "executors", h->board.executors.count);
 	hubclient_flag(&o, "draining", h->drain.is_on);
 	hubclient_flag(&o, "self", true);

@@ -22,13 +22,6 @@ api_url(const char *place, const char *environment, const char *ticket,
 	    environment, ticket);
 }
 
-static const char *
-hub_url(const struct hub *h)
-{
-	return h->site->conf.hub_url[0] != '\0' ? h->site->conf.hub_url :
-	    h->site->conf.fleet_url;
-}
-
 static uint32_t
 api_limit32(uint64_t n)
 {

@@ -6,6 +6,7 @@
 #include "master/hub/ticket.h"
 
 #define PATTERN_MAX	1024	/* bytes, with ${subject} filled in */
+#define RATE_MIN	(1024 * 1024)
 #define OWN_NAME	"${subject}"
 
 static bool
@@ -241,6 +242,10 @@ hubrules_check(const struct hubconf *c, struct conf_error *e)
 
 	for (i = 0; i < c->nrule; i++) {
 		r = &c->rule[i];
+		if (r->max_rate > 0 && r->max_rate < RATE_MIN)
+			return conf_fail(e, "MaxBytesPerSecond: less than "
+			    "%d would reset streams for being slow",
+			    RATE_MIN);
 		if (strlen(r->labels) > TICKET_LABELS_MAX)
 			return conf_fail(e, "Label %.150s: longer than %d "
 			    "bytes", r->labels, TICKET_LABELS_MAX);

@@ -159,7 +159,7 @@ static void
 hub_on_attach(void *arg, const struct executor *x)
 {
 	struct hub		*h = arg;
-	struct engine_place	 p = { .hub_url = h->site->conf.hub_url,
+	struct engine_place	 p = { .hub_url = hub_url(h),
 				    .labels = x->labels,
 				    .subject = x->subject->name,
 				    .key = x->key };
@@ -222,7 +222,7 @@ hub_on_where(void *arg, const char *environment, struct engine_place *out)
 	if (x == NULL)
 		return false;
 	*out = (struct engine_place){
-		.hub_url = h->site->conf.hub_url, .labels = x->labels,
+		.hub_url = hub_url(h), .labels = x->labels,
 		.subject = x->subject->name, .key = x->key };
 	memcpy(out->registration, x->registration, sizeof(out->registration));
 	return true;

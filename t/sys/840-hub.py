@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """execsrv-hub, one of them: each row of what registry and rendezvous answer,
 and frames between an executor and harnesses that the test plays itself."""
+import base64
+import hmac
 import importlib
 import json
 import os
@@ -439,6 +441,69 @@ def rates():
         codes = [hub.connect("build-1", "wrong").status for _ in range(20)]
         check(codes[0] == 401 and codes[-1] == 429, "%s" % codes)
         check("wrong" not in json.dumps(hub.audit()), "a token is audited")
+        check(hub.connect().status == 409, "a right token, from the same")
+
+
+def throughput():
+    """MaxBytesPerSecond: slower, but whole."""
+    with Hub(rules="""
+Match Executor token:build
+	MayRegister *
+Match Harness token:ci
+	MayConnect *
+	MaxBytesPerSecond 2M
+""") as hub:
+        x, h = hub.attach(), hub.harness()
+        h.send(frames.resume(b"s"))
+        x.expect(frames.resume(b"s"))
+        sent = [frames.data(b"s", n, os.urandom(61000)) for n in range(120)]
+        t = threading.Thread(target=lambda: [x.send(f) for f in sent])
+        began = time.monotonic()
+        t.start()
+        for f in sent:
+            h.expect(f)
+        t.join()
+        took = time.monotonic() - began
+        # 7.3 MB, of which 2 MiB may come at once.
+        check(took > 2, "in %.2f s" % took)
+        check(hub.metrics()["execsrv_hub_stalls_total"] == 0, "a stall")
+
+
+def jwt(secret, **claims):
+    def b64(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=")
+    body = b64(b'{"alg":"HS256"}') + b"." + b64(json.dumps(claims).encode())
+    return (body + b"." + b64(hmac.new(secret.encode(), body, "sha256")
+                              .digest())).decode()
+
+
+def signed_tokens():
+    """JWT, as execsrvd takes them."""
+    with Hub("BearerSecretFile bearer\nBearerAudience hub", rules="""
+Match Executor jwt:machine-*
+	MayRegister ${subject}
+Match Harness jwt:alice
+	MayConnect machine-*
+""", starts=False) as hub:
+        secret = "s" * 40
+        hub.put("bearer", secret + "\n")
+        hub.start()
+        soon = int(time.time()) + 600
+
+        def token(sub, **more):
+            return jwt(secret, **{"sub": sub, "exp": soon, "aud": "hub",
+                                  **more})
+        mine = token("machine-1")
+        x = hub.attach("machine-1", mine)
+        refused(403, hub.register, "machine-2", mine)
+        h = hub.harness("machine-1", token("alice"))
+        h.send(frames.resume(b"s"))
+        x.expect(frames.resume(b"s"))
+        refused(404, hub.connect, "machine-1", token("bob"))
+        for bad in (token("alice", exp=soon - 1200), token("alice", aud="x"),
+                    token("alice") + "A", jwt("t" * 40, sub="alice",
+                                              exp=soon, aud="hub")):
+            refused(401, hub.connect, "machine-1", bad)
 
 
 def strangers():
@@ -527,4 +592,4 @@ def worker_killed():
 if __name__ == "__main__":
     main(registering, connecting, validating, attaching, expired, secrets,
          streams, too_big, limits, takeover, slow_harness, whole_output,
-         rates, strangers, control, ending, worker_killed)
+         rates, throughput, signed_tokens, strangers, control, ending, worker_killed)
