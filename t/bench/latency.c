@@ -15,8 +15,9 @@
 #define SECONDS		1.5
 #define US		1e6
 
-void
-bench_connect(const struct bench *b)
+/* Clients one after the other, with so many seconds between two. */
+static void
+measure_connect(const struct bench *b, double apart, enum value value)
 {
 	struct samples	 s;
 	struct client	*c;
@@ -29,6 +30,8 @@ bench_connect(const struct bench *b)
 	}
 	samples_init(&s, SECONDS);
 	while (samples_more(&s)) {
+		if (apart > 0)
+			nap(apart);
 		begin = now();
 		c = client_connect(b, 0);
 		client_wait(c, MSG_UPGRADED, &m);
@@ -37,7 +40,14 @@ bench_connect(const struct bench *b)
 		samples_add(&s, now() - begin);
 		client_close(&c);
 	}
-	report(VALUE_connect, samples_at(&s, 0.5) * US);
+	report(value, samples_at(&s, 0.5) * US);
+}
+
+void
+bench_connect(const struct bench *b)
+{
+	measure_connect(b, 0.03, VALUE_connect_apart);
+	measure_connect(b, 0, VALUE_connect);
 }
 
 /*
@@ -150,6 +160,7 @@ bench_ttyecho(const struct bench *b)
 	client_wait(c, MSG_OUTPUT, &m);
 	measure_echoes(c, SECONDS, &s);
 	report(VALUE_ttyecho, samples_at(&s, 0.5) * US);
+	report(VALUE_ttyecho_p99, samples_at(&s, 0.99) * US);
 	client_close(&c);
 }
 

@@ -36,7 +36,7 @@ bench_sessions(const struct bench *b)
 {
 	struct client	*c[IN_FLIGHT];
 	struct pollfd	 p[IN_FLIGHT];
-	double		 begin = now(), warm = begin + 0.3;
+	double		 begin = now(), warm = begin + 0.3, cpu = 0;
 	long		 count = 0;
 
 	for (int i = 0; i < IN_FLIGHT; i++) {
@@ -46,6 +46,7 @@ bench_sessions(const struct bench *b)
 	while (now() < warm + SECONDS) {
 		if (begin < warm) {
 			count = 0;
+			cpu = usage_cpu_reaped(b->pid);
 			begin = now();
 		}
 		if (poll(p, IN_FLIGHT, 30000) <= 0)
@@ -60,6 +61,8 @@ bench_sessions(const struct bench *b)
 		}
 	}
 	report(VALUE_sessions, (double)count / (now() - begin));
+	report(VALUE_sessions_cpu, (usage_cpu_reaped(b->pid) - cpu) * 1e6 /
+	    (double)count);
 	for (int i = 0; i < IN_FLIGHT; i++)
 		client_close(&c[i]);
 }

@@ -15,6 +15,7 @@
 struct proc {
 	pid_t		pid, parent;
 	unsigned long	ticks;
+	unsigned long	reaped;		/* those of children that it reaped */
 	bool		counts;
 };
 
@@ -54,6 +55,7 @@ read_proc(pid_t pid, struct proc *p)
 	char		 path[64], text[1024];
 	const char	*rest;
 	unsigned long	 user, sys;
+	long		 user_reaped, sys_reaped;
 	FILE		*f;
 	size_t		 n;
 
@@ -65,11 +67,12 @@ read_proc(pid_t pid, struct proc *p)
 	text[n] = '\0';
 	/* The name may hold anything, also brackets. */
 	if ((rest = strrchr(text, ')')) == NULL || sscanf(rest, ") %*c %d "
-	    "%*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &p->parent, &user,
-	    &sys) != 3)
+	    "%*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &p->parent,
+	    &user, &sys, &user_reaped, &sys_reaped) != 5)
 		return -1;
 	p->pid = pid;
 	p->ticks = user + sys;
+	p->reaped = (unsigned long)(user_reaped + sys_reaped);
 	p->counts = false;
 	return 0;
 }
@@ -130,8 +133,8 @@ tree(pid_t root)
 	return all;
 }
 
-double
-usage_cpu(pid_t root)
+static double
+cpu_of(pid_t root, bool with_reaped)
 {
 	uid_t		 was = become(getuid());
 	struct procs	*all = tree(root);
@@ -139,10 +142,23 @@ usage_cpu(pid_t root)
 
 	for (size_t i = 0; i < all->n; i++)
 		if (all->v[i].counts)
-			ticks += all->v[i].ticks;
+			ticks += all->v[i].ticks + (with_reaped &&
+			    all->v[i].pid == root ? all->v[i].reaped : 0);
 	free(all);
 	become(was);
 	return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+double
+usage_cpu(pid_t root)
+{
+	return cpu_of(root, false);
+}
+
+double
+usage_cpu_reaped(pid_t root)
+{
+	return cpu_of(root, true);
 }
 
 /* A line of smaps_rollup; 0 when the process has gone. */

@@ -11,6 +11,9 @@
 /* User and system time so far, in seconds. */
 double	 usage_cpu(pid_t);
 
+/* The same, and that of all that the process has reaped: workers, not commands. */
+double	 usage_cpu_reaped(pid_t);
+
 /* Proportional set size, in KiB, and its anonymous part. */
 double	 usage_pss(pid_t);
 double	 usage_anon(pid_t);
