@@ -750,39 +750,18 @@ do_attach(struct client *c, int argc, char **argv)
 	return status;
 }
 
-/*
- * Return PATH of "NAME:PATH", both may be empty; NULL: a path here, with a
- * slash before its first colon.
- */
-static char *
-path_there(char *text)
-{
-	char	*colon = strchr(text, ':');
-
-	return colon == NULL || memchr(text, '/', (size_t)(colon - text)) !=
-	    NULL ? NULL : colon + 1;
-}
-
 static int
 do_cp(struct client *c, int argc, char **argv)
 {
 	struct server	 s = { .url = NULL };
-	char		*from = path_there(argv[0]), *to = path_there(argv[1]);
-	char		*name = from != NULL ? argv[0] : argv[1];
+	const char	*why;
+	char		*name;
 	int		 status = EXIT_OTHER;
 
-	(void)argc;
-	if ((from != NULL) == (to != NULL)) {
-		client_complain("cp", from != NULL ?
-		    "source or destination must be on this machine" :
-		    "source or destination must be on a server: NAME:PATH, or "
-		    ":PATH");
+	if ((why = cp_args(&c->cp, argc, argv, &name)) != NULL) {
+		client_complain("cp", why);
 		return EXIT_USAGE;
 	}
-	c->cp.is_upload = to != NULL;
-	c->cp.from = from != NULL ? from : argv[0];
-	c->cp.to = to != NULL ? to : argv[1];
-	*strchr(name, ':') = '\0';
 	if (client_find_server(c, name[0] != '\0' ? name : NULL, &s) == 0) {
 		c->cp.url = s.url;
 		c->cp.token = s.token;
@@ -848,7 +827,8 @@ static const struct command {
 } commands[] = {
 	{ "attach", IN_ATTACH, "attach [OPTION...] SESSION[/PROCESS]", 1, 1,
 	    do_attach },
-	{ "cp", IN_CP, "cp [OPTION...] SRC DST", 2, 2, do_cp },
+	{ "cp", IN_CP, "cp [OPTION...] SRC... DST", 2, INT_MAX,
+	    do_cp },
 	{ "forward", IN_FORWARD, "forward [OPTION...] -L FROM:TO | -R FROM:TO "
 	    "...", 0, 0, do_forward },
 	{ "run", IN_RUN, "run [OPTION...] [--] COMMAND [ARG...]", 1, INT_MAX,

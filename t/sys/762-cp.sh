@@ -14,6 +14,12 @@ cp() {
 	"$CTL" cp "$@"
 }
 
+# An error is of the file that it is about: of either side.
+said() {
+	grep -qF "execsrvctl: $1: " "$DIR/err" ||
+	    fail "not of $1: $(cat "$DIR/err")"
+}
+
 # Up and down again; into a folder under its name.
 for name in big empty 'a name é'; do
 	expect 0 cp "$A/$name" ":$B/there"
@@ -29,6 +35,26 @@ expect 0 cp ":$B/into/big" "$B"
 cmp "$A/big" "$B/into/big" && cmp "$A/big" "$B/big" || fail "into a folder"
 [ -f "$B/into/empty" ] || fail "into a folder, with a slash"
 same "temporary files" "$(find "$A" "$B" -name '*.??????')" ""
+
+# Several at once, into a folder only; one that is missing stops no other.
+mkdir "$B/many"
+expect 0 cp "$A/big" "$A/empty" "$A/a name é" ":$B/many"
+for name in big empty 'a name é'; do
+	cmp "$A/$name" "$B/many/$name" || fail "several up: $name"
+	rm "$B/many/$name"
+done
+expect 1 cp ":$A/big" ":$A/none" ":$A/a name é" "$B/many"
+said "$A/none"
+for name in big 'a name é'; do
+	cmp "$A/$name" "$B/many/$name" || fail "several down: $name"
+done
+for to in "$B/missing" "$B/many/big"; do
+	expect 1 cp "$A/empty" "$A/a name é" ":$to"
+	said "$to"
+	expect 1 cp ":$A/empty" ":$A/a name é" "$to"
+	said "$to"
+done
+[ ! -e "$B/missing" ] && cmp "$A/big" "$B/many/big" || fail "several to a file"
 
 # A slash at the end is a folder's, as with cp(1).
 for name in missing there; do
@@ -83,12 +109,6 @@ expect 1 cp "$A/nothing" ":$B/x"
 expect 1 cp ":$A/nothing" "$B/x"
 expect 1 cp "$A/big" ":$B/no/such/folder"
 [ ! -e "$B/x" ] || fail "half a file"
-
-# An error is of the file that it is about: of either side.
-said() {
-	grep -qF "execsrvctl: $1: " "$DIR/err" ||
-	    fail "not of $1: $(cat "$DIR/err")"
-}
 expect 1 cp "$A/big" ":$B/no/such/folder"
 said "$B/no/such/folder"
 expect 1 cp ":$B/into" /dev/null
@@ -99,6 +119,9 @@ expect 2 cp "$A/big" "$B/x"
 expect 2 cp ":$A/big" ":$B/x"
 expect 2 cp "$A/big"
 expect 2 cp "$A/big" ":$B/x" ":$B/y"
+expect 2 cp ":$A/big" ":$A/empty" ":$B/x"
+expect 2 cp ":$A/big" "$A/empty" "$B"
+expect 2 cp "one:$A/big" "two:$A/empty" "$B"
 expect 2 cp --no-such-option
 expect 2 "$CTL" -q cp "$A/big" ":$B/x"
 expect 2 "$CTL" --json cp "$A/big" ":$B/x"

@@ -187,7 +187,7 @@ forward_open_door(char token[FORWARD_TOKEN])
 	    bind(fd, (struct sockaddr *)&sun, len) == 0 &&
 	    listen(fd, BACKLOG) == 0)
 		return fd;
-	sock_complain("door", strerror(errno));
+	sock_complain("the listener", strerror(errno));
 	fd_close(&fd);
 	return -1;
 }

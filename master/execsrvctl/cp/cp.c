@@ -179,19 +179,34 @@ copy_up(struct cp *c, const char *here, char there[PATH_MAX])
 }
 
 static void
-copy(struct cp *c)
+copy(struct cp *c, const char *from)
 {
 	const struct cp_options	*o = c->o;
 	char			 there[PATH_MAX], here[PATH_MAX];
 
-	if (find_there(c, o->is_upload ? o->to : o->from, there) == -1)
+	if (find_there(c, o->is_upload ? o->to : from, there) == -1)
 		return;
-	snprintf(here, sizeof(here), "%s", o->is_upload ? o->from : o->to);
+	snprintf(here, sizeof(here), "%s", o->is_upload ? from : o->to);
 	if (o->is_upload) {
 		copy_up(c, here, there);
 	} else if (!is_folder_here(here) || into_folder(c, here, there) == 0) {
 		cp_download(c, there, here);
 	}
+}
+
+/* Several make no sense as one file. */
+static void
+cp_copy_all(struct cp *c)
+{
+	const struct cp_options	*o = c->o;
+	char			 there[PATH_MAX];
+
+	if (o->n > 1 && (o->is_upload ? find_there(c, o->to, there) == -1 ||
+	    !is_folder_there(c, there) : !is_folder_here(o->to)))
+		cp_complain(c, o->to, "%s", strerror(ENOTDIR));
+	else
+		for (size_t i = 0; i < o->n; i++)
+			copy(c, o->from[i]);
 }
 
 int
@@ -213,7 +228,7 @@ cp_command(const struct cp_options *o)
 	c.has_attributes = execsrv_can(c.x, "execsrvFsAttributes");
 	umask(c.mask = umask(0));
 	cp_catch();
-	copy(&c);
+	cp_copy_all(&c);
 	if (execsrv_can(c.x, "execsrvSessionClose"))
 		(void)execsrv_close_session(c.x, 1000, &e);
 	execsrv_close(&c.x);

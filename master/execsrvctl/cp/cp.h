@@ -5,17 +5,27 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct cp_options {
 	const char	*url, *token;	/* of the server; token or NULL */
 	const char	*ca_file;	/* or NULL */
-	const char	*from, *to;	/* paths on their machines */
+	char		*const *from;	/* paths there, or here */
+	size_t		 n;		/* of them; several: into a folder */
+	const char	*to;		/* a path on the other machine */
 	bool		 is_upload;	/* from here to there */
 	bool		 preserve;	/* mode as it is, and times */
 	bool		 quiet, recursive;
 	int		 patience;	/* as execsrv_options.recover_ms */
 	int		 silence;	/* as execsrv_options.silence_ms */
 };
+
+/*
+ * Read "SRC... DST" into o, and the name of the server, which may be empty:
+ * "NAME:PATH" is there.  argv is changed.  NULL, or what is wrong.
+ */
+const char	*cp_args(struct cp_options *o, int argc, char **argv,
+		    char **name_out);
 
 /*
  * Return the exit status: 0, or 1 if anything was not copied, after saying why.
