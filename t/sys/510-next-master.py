@@ -15,6 +15,7 @@ from client import (Client, RpcError, Server, a_word, check, connect, main,
 lib = importlib.import_module("7common")
 nextlib = importlib.import_module("5next")
 Next, kill, adopted = nextlib.Next, nextlib.kill, nextlib.adopted
+collect, missed = nextlib.collect, nextlib.missed
 worker_now, lines, COUNT = nextlib.worker_now, nextlib.lines, nextlib.COUNT
 
 KILLS = int(os.environ.get("KILLS", "30"))
@@ -258,36 +259,6 @@ def whenever():
         c.close()
     server.stop()
     wait_for(lambda: not with_word(word), LIMIT, "they are gone")
-
-
-def collect(client, seen):
-    """What has come; the numbers of one client's lines have no gap."""
-    with contextlib.suppress(Exception):
-        client.pump()
-    while client.notes:
-        m = client.notes.popleft()
-        check(m["method"] == "process/output", "it ended: %s" % m)
-        p = m["params"]
-        if p["processId"] != "p":
-            continue
-        last = getattr(client, "last", 0)
-        if p["seq"] <= last:
-            continue            # read before
-        check(p["seq"] == last + 1, "seq %d after %d" % (p["seq"], last))
-        client.last = p["seq"]
-        seen[client] += base64.b64decode(p["chunk"])
-
-
-def missed(new, old, seen):
-    """What came while nobody was attached."""
-    new.last = getattr(old, "last", 0)
-    seen[new] = seen.pop(old)
-    read = new.call("process/read", {"processId": "p", "afterSeq": new.last,
-                                     "maxBytes": 1 << 20})
-    for c in read["chunks"]:
-        check(c["seq"] == new.last + 1, "seq %d" % c["seq"])
-        new.last = c["seq"]
-        seen[new] += base64.b64decode(c["chunk"])
 
 
 def settings():

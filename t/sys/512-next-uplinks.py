@@ -300,6 +300,7 @@ async def monitored(rig):
         shutil.rmtree(program.work)
 
 
-lib.main(streams, upgraded, again_and_again, detached, registers_later,
-         others_settings, stands_still, it_died, nobody_comes, cannot_start,
-         monitored, at_once=3)
+if __name__ == "__main__":
+    lib.main(streams, upgraded, again_and_again, detached, registers_later,
+             others_settings, stands_still, it_died, nobody_comes,
+             cannot_start, monitored, at_once=3)

@@ -1,6 +1,7 @@
 """What tests of the next master share: one that is killed, its successor."""
 import atexit
 import base64
+import contextlib
 import os
 import signal
 import subprocess
@@ -25,6 +26,7 @@ def kill(server):
     """As the OOM killer does it."""
     os.kill(server.pid, signal.SIGKILL)
     server.process.wait()
+    server.process.stdout.close()
 
 
 def adopted(server, number):
@@ -57,6 +59,36 @@ def lines(c, process, number):
             break
     check(out.split() == [b"%d" % i for i in range(number)],
           "not all lines: %r" % out[-200:])
+
+
+def collect(c, seen):
+    """What has come; the numbers of one client's lines have no gap."""
+    with contextlib.suppress(Exception):
+        c.pump()
+    while c.notes:
+        m = c.notes.popleft()
+        check(m["method"] == "process/output", "it ended: %s" % m)
+        p = m["params"]
+        if p["processId"] != "p":
+            continue
+        last = getattr(c, "last", 0)
+        if p["seq"] <= last:
+            continue            # read before
+        check(p["seq"] == last + 1, "seq %d after %d" % (p["seq"], last))
+        c.last = p["seq"]
+        seen[c] += base64.b64decode(p["chunk"])
+
+
+def missed(new, old, seen):
+    """What came while nobody was attached."""
+    new.last = getattr(old, "last", 0)
+    seen[new] = seen.pop(old)
+    read = new.call("process/read", {"processId": "p", "afterSeq": new.last,
+                                     "maxBytes": 1 << 20})
+    for chunk in read["chunks"]:
+        check(chunk["seq"] == new.last + 1, "seq %d" % chunk["seq"])
+        new.last = chunk["seq"]
+        seen[new] += base64.b64decode(chunk["chunk"])
 
 
 class Daemon:

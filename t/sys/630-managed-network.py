@@ -1,6 +1,7 @@
 """The boundary of a managed network; see 630-managed-network.sh."""
 import base64
 import hashlib
+import importlib
 import json
 import os
 import shutil
@@ -12,6 +13,9 @@ import time
 
 from client import (Server, check, children, connect, is_alive, main,
                     resume_in, say, skip, wait_for, BUILD, LIMIT, TMP)
+
+lib = importlib.import_module("7common")
+nextlib = importlib.import_module("5next")
 
 NOBODY = 65534
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -381,6 +385,40 @@ def told():
                           ("b.test", 80, "denied", 1)], str(got))
 
 
+def next_master():
+    """The boundary is the session's: it holds without a master, and when the
+    next one has adopted it, which is told what was refused meanwhile."""
+    folder = TMP + "/next"
+    os.mkdir(folder)
+    os.chmod(folder, 0o777)
+    options = ("AuditLog=%s/audit" % folder,)
+    server = Server(*options, prefix=AS_NOBODY)
+    c = join(server)
+    c.start("p", "/bin/bash", "-c", ASK + "for i in 1 2 3; do (ask pub.test); "
+            "(ask no$i.test); read x; done", pipeStdin=True,
+            **managed({"**.pub.test": "allow"}, folder))
+
+    def judge(turn):
+        want, got = "HTTP/1.1 200 OK HTTP/1.1 403 Forbidden", ""
+        while len(got.split()) < len(want.split()):
+            got += " " + line(c, "p")
+        check(" ".join(got.split()) == want, got)
+        c.call("process/write", {"processId": "p", "chunk": "Cg==",
+                                 "writeId": turn})
+    judge("before")
+    nextlib.kill(server)
+    judge("without")
+    server = nextlib.Next(server, *options, prefix=AS_NOBODY)
+    nextlib.adopted(server, 1)
+    judge("after")
+    lib.ctl(server, "kill", "1")
+    server.stop()
+    with open(folder + "/audit", encoding="utf-8") as f:
+        events = [json.loads(text) for text in f]
+    hosts = {e["host"] for e in events if e["event"] == "network-refused"}
+    check(hosts >= {"no2.test", "no3.test"}, "%s" % hosts)
+
+
 def by_hand():
     """execsrvctl run --allow-domain, with a sandbox and without."""
     server = Server(prefix=AS_NOBODY, run=False)
@@ -456,4 +494,5 @@ def questions():
 
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user, bulk, bound, told, by_hand, questions)
+main(attacks, dead_proxy, of_another_user, bulk, bound, told, next_master,
+     by_hand, questions)
