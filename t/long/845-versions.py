@@ -79,7 +79,7 @@ def upgrade(server, before, after):
 
 
 def versions(server):
-    return sorted({lib.ask(server, "show", str(r["session"]))[0]["version"]
+    return sorted({lib.ask(server, "show", str(r["session"]))["version"]
                    for r in lib.ask(server, "sessions")})
 
 

@@ -12,13 +12,14 @@ import threading
 import time
 
 import client
-from client import (Client, Server, check, connect, main, resume_in, stat_of,
-                    wait_for, BUILD, LIMIT, TMP)
+from client import (Client, Server, check, connect, main, resume_in, say,
+                    stat_of, wait_for, BUILD, LIMIT, TMP)
 
 lib = importlib.import_module("7common")
 nextlib = importlib.import_module("5next")
 lines, COUNT = nextlib.lines, nextlib.COUNT
 
+UPGRADES = int(os.environ.get("UPGRADES", "3"))
 PROGRAMS = TMP + "/programs"
 PROGRAM = PROGRAMS + "/execsrvd"
 CHECKS = "case $* in *--check-upgrade*) echo execsrvd 9.9; exit 0;; esac\n"
@@ -65,6 +66,26 @@ def started(kind, *options, **more):
         client.BUILD = BUILD
 
 
+class Reader(threading.Thread):
+    """Reads all the lines of a process, and answers pings meanwhile."""
+
+    def __init__(self, c, process, number):
+        super().__init__(daemon=True)
+        self.what, self.failed = (c, process, number), None
+        self.start()
+
+    def run(self):
+        try:
+            lines(*self.what)
+        except Exception as e:          # pylint: disable=broad-except
+            self.failed = repr(e)
+
+    def stop(self):
+        self.join(LIMIT + self.what[2])
+        check(not self.is_alive() and self.failed is None,
+              "output: %s" % self.failed)
+
+
 class Callers(threading.Thread):
     """New sessions all the time, each of which runs a command."""
 
@@ -93,33 +114,38 @@ def goes_on():
     server = started(Server, listen=("ws://127.0.0.1:0", "unix:%s/sock" % TMP))
     c, t, away = (connect(u) for u in (server.url, server.urls[1],
                                        server.url))
-    c.start("p", "sh", "-c", COUNT % 300)
-    t.start("t", "sh", "-c", "stty -echo; " + COUNT % 300, tty=True)
+    number = 100 * UPGRADES
+    c.start("p", "sh", "-c", COUNT % number)
+    t.start("t", "sh", "-c", "stty -echo; " + COUNT % number, tty=True)
     away.start("p", "sh", "-c", COUNT % 100)
     away.reset()
     wait_for(lambda: "detached" in [r["state"] for r in lib.ask(
         server, "sessions")], LIMIT, "detached")
-    number = lib.session_of(server, c)
+    session = lib.session_of(server, c)
+    readers = Reader(c, "p", number), Reader(t, "t", number)
     callers = [Callers(u) for u in server.urls]
-    for _ in range(3):
+    took = []
+    for _ in range(UPGRADES):
+        began = time.monotonic()
         before = sum(caller.n for caller in callers)
         text = upgraded(server.run)
+        took.append(time.monotonic() - began)
         check("from" in text and "to" in text, text)
         status = server.status()
         check(int(status["pid"]) == server.pid, "another pid")
         wait_for(lambda n=before: sum(caller.n for caller in callers) > n + 4,
                  LIMIT, "new sessions")
-    for caller in callers:
-        caller.stop()
-    check(lib.session_of(server, c) == number, "another number")
+    say("  %d upgrades in %.2f s at most, %d sessions meanwhile" % (
+        UPGRADES, max(took), sum(caller.stop() for caller in callers)))
+    check(lib.session_of(server, c) == session, "another number")
     check(int(server.status()["crashes"]) == 0, "counted as deaths")
-    lines(c, "p", 300)
-    lines(t, "t", 300)
+    for reader in readers:
+        reader.stop()
     again = resume_in(server.url, away.session, LIMIT)
     check(again.call("process/read", {
         "processId": "p", "afterSeq": 0, "waitMs": 1000})["chunks"], "output")
     os.kill(server.pid, signal.SIGUSR2)
-    wait_for(lambda: server.log().count("was replaced by") == 4, LIMIT,
+    wait_for(lambda: server.log().count("was replaced by") == UPGRADES + 1, LIMIT,
              "an upgrade by a signal")
     check(c.run("q", "echo", "x") == (b"x\n", 0), "a command")
     for one in c, t, again:
