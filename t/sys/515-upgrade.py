@@ -99,6 +99,7 @@ class Callers(threading.Thread):
             try:
                 with connect(self.url) as c:
                     check(c.run("p", "echo", "x") == (b"x\n", 0), "output")
+                    c.call("session/close", {})
                 self.n += 1
             except Exception as e:          # pylint: disable=broad-except
                 self.failed = repr(e)
@@ -114,7 +115,7 @@ def goes_on():
     server = started(Server, listen=("ws://127.0.0.1:0", "unix:%s/sock" % TMP))
     c, t, away = (connect(u) for u in (server.url, server.urls[1],
                                        server.url))
-    number = 100 * UPGRADES
+    number = 270 + 10 * UPGRADES
     c.start("p", "sh", "-c", COUNT % number)
     t.start("t", "sh", "-c", "stty -echo; " + COUNT % number, tty=True)
     away.start("p", "sh", "-c", COUNT % 100)
@@ -133,8 +134,11 @@ def goes_on():
         check("from" in text and "to" in text, text)
         status = server.status()
         check(int(status["pid"]) == server.pid, "another pid")
-        wait_for(lambda n=before: sum(caller.n for caller in callers) > n + 4,
-                 LIMIT, "new sessions")
+        wait_for(lambda n=before: sum(caller.n for caller in callers) > n + 4
+                 or any(caller.failed for caller in callers), LIMIT,
+                 "new sessions")
+        for caller in callers:
+            check(caller.failed is None, "a connection: %s" % caller.failed)
     say("  %d upgrades in %.2f s at most, %d sessions meanwhile" % (
         UPGRADES, max(took), sum(caller.stop() for caller in callers)))
     check(lib.session_of(server, c) == session, "another number")
