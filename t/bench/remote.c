@@ -261,7 +261,7 @@ bench_remote_flood(const struct bench *b)
 /* Requests of a stream, one after the other. */
 struct asking {
 	struct remote	*s;
-	double		 at;		/* of the last one, or what comes first */
+	double		 at;		/* when the last one was sent */
 	bool		 waits;
 	struct samples	 samples;
 };

@@ -11,7 +11,7 @@
 /* User and system time so far, in seconds. */
 double	 usage_cpu(pid_t);
 
-/* The same, and that of all that the process has reaped: workers, not commands. */
+/* The same, and that of all that the process has reaped: workers. */
 double	 usage_cpu_reaped(pid_t);
 
 /* Proportional set size, in KiB, and its anonymous part. */

@@ -87,7 +87,7 @@ static struct {
 	bool		 has_session;
 }			 last;
 static unsigned		 ndrains, nreopened, nchecks;
-static const char	*reload_why, *upgrade_why;	/* it fails with; or NULL */
+static const char	*reload_why, *upgrade_why;	/* why not; or NULL */
 static char		 reload_kept[64];
 
 /* --- in the place of kernel, time, workers, logs and the rest --- */
