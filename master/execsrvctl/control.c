@@ -330,6 +330,10 @@ control_ask(const struct control_request *q, struct table **t_out,
 	    (stream_out == NULL || *stream_out == -1))
 		status = control_fail(e, EXIT_OTHER,
 		    "the daemon's answer is empty");
+	/* The daemon's words are also for its logs, which have the name. */
+	if (status == EXIT_OTHER && q->narg > 1 &&
+	    strcmp(e->text, "no such process") == 0)
+		control_fail(e, status, "no such process: %s", q->arg[1]);
 	/* Rows come in the order in which workers answer. */
 	if (status == EXIT_OK && *t_out != NULL && table_sort(*t_out) == -1)
 		status = control_fail(e, EXIT_OTHER, "%s", strerror(errno));

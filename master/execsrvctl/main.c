@@ -491,16 +491,19 @@ default_columns(const struct command *c)
 	return NULL;
 }
 
-/* --user as the number that the daemon knows. */
+/* --user as the number that the daemon knows; NULL, having said why. */
 static const char *
 user_number(const char *name, char *out, size_t size)
 {
 	const struct passwd	*pw = getpwnam(name);
 
-	if (pw == NULL)
-		return name;
-	snprintf(out, size, "%lu", (unsigned long)pw->pw_uid);
-	return out;
+	if (pw != NULL)
+		snprintf(out, size, "%lu", (unsigned long)pw->pw_uid);
+	else if (*name != '\0' && name[strspn(name, "0123456789")] == '\0')
+		snprintf(out, size, "%s", name);
+	else
+		fprintf(stderr, "execsrvctl: no such user: %s\n", name);
+	return *out != '\0' ? out : NULL;
 }
 
 static int
@@ -518,10 +521,12 @@ static int
 shape(const struct command *c, const struct options *o, struct table *t)
 {
 	const char	*columns = o->columns, *bad;
-	char		 number[24];
+	char		 number[24] = "";
 
-	if (o->user != NULL && table_keep(t, "user", user_number(o->user,
-	    number, sizeof(number))) == -1)
+	if (o->user != NULL && user_number(o->user, number,
+	    sizeof(number)) == NULL)
+		return EXIT_OTHER;
+	if (o->user != NULL && table_keep(t, "user", number) == -1)
 		return no_column(t, "user");
 	if (o->state != NULL && table_keep(t, "state", o->state) == -1)
 		return no_column(t, "state");
@@ -594,17 +599,18 @@ kill_user(const struct command *c, const struct options *o)
 {
 	struct control_error	 e;
 	struct table		*t;
-	char			 number[24], *one;
+	char			 number[24] = "", *one;
 	int			 status, r;
 
+	if (user_number(o->user, number, sizeof(number)) == NULL)
+		return EXIT_OTHER;
 	status = control_ask_simply(o->dir, "sessions", &t, &e);
 	control_complain(&e);
 	if (status != EXIT_OK) {
 		table_free(&t);
 		return status;
 	}
-	(void)!table_keep(t, "user", user_number(o->user, number,
-	    sizeof(number)));
+	(void)!table_keep(t, "user", number);
 	while (table_rows(t) > 0) {
 		one = strdup(table_cell(t, "session"));
 		if (one == NULL) {

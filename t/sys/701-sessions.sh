@@ -87,6 +87,12 @@ order() {
 same "sorted" "$(order session)" " 1 2 "
 same "downwards" "$(order -session)" " 2 1 "
 expect 2 "$CTL" sessions --sort nothing
+for command in sessions ps kill; do
+	expect 1 "$CTL" "$command" --user "no such user"
+	same "why" "$(cat "$DIR/err")" "execsrvctl: no such user: no such user"
+done
+expect 0 "$CTL" sessions --user 4294967290 --no-header
+same "of nobody" "$(cat "$DIR/out")" ""
 
 # The end of a session, and of a process, with its status.
 "$CTL" wait 2 p1 &

@@ -139,6 +139,10 @@ same "the last line" "$(cat "$DIR/out" "$DIR/err")" c
 "$CTL" logs -f -n 1 "$id" p1 >"$DIR/tail" 2>&1 &
 tail=$!
 wait_for 10 has_line "$DIR/tail" c || fail "it does not follow"
+for command in logs tail kill; do
+	expect 1 "$CTL" "$command" "$id" nobody
+	same "why" "$(cat "$DIR/err")" "execsrvctl: no such process: nobody"
+done
 expect 0 "$CTL" kill "$id"
 wait_for 10 is_gone "$tail" || fail "it does not end"
 stop_server
