@@ -457,6 +457,13 @@ go_to_background(struct master *m, const struct handoff_program *p)
 	return ready;
 }
 
+static void
+execsrvd_options_fini(struct options *o)
+{
+	cmdline_fini(&o->cmdline);
+	handoff_program_fini(&o->program);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -475,8 +482,10 @@ main(int argc, char **argv)
 	m.start.program = &o.program;
 	if (activation_take_env(&m.listen.activation) == -1 ||
 	    handoff_take_env(&m.handed, &m.listen.inherited,
-	    &m.listen.activation) == -1)
+	    &m.listen.activation) == -1) {
+		execsrvd_options_fini(&o);
 		return 1;
+	}
 	m.monitor = handoff_take(&m.handed, HANDOFF_MONITOR);
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
@@ -496,7 +505,7 @@ main(int argc, char **argv)
 	if ((status = without_server(&m.conf, &o, m.listen.activation.n)) !=
 	    -1) {
 		conf_fini(&m.conf);
-		cmdline_fini(&o.cmdline);
+		execsrvd_options_fini(&o);
 		cred_fini(&env);
 		activation_fini(&m.listen.activation);
 		sdnotify_free(&m.sdnotify);
@@ -521,7 +530,7 @@ main(int argc, char **argv)
 		if (m.handed.text[HANDOFF_FORMER] != NULL)
 			_exit(EXIT_FAILURE);
 		master_fini(&m);
-		cmdline_fini(&o.cmdline);
+		execsrvd_options_fini(&o);
 		cred_fini(&env);
 		return 1;
 	}
@@ -530,7 +539,7 @@ main(int argc, char **argv)
 		/* A start script would never find it. */
 		log_warn("PidFile %s", m.conf.pid_file);
 		master_fini(&m);
-		cmdline_fini(&o.cmdline);
+		execsrvd_options_fini(&o);
 		return 1;
 	}
 	logto_switch(&m.logs);
@@ -551,6 +560,6 @@ main(int argc, char **argv)
 	if (pid_file[0] != '\0')
 		unlink(pid_file);
 	free(pid_file);
-	cmdline_fini(&o.cmdline);
+	execsrvd_options_fini(&o);
 	return status;
 }

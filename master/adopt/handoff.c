@@ -194,6 +194,14 @@ handoff_program_init(struct handoff_program *p, char **argv)
 	p->credential = -1;
 }
 
+void
+handoff_program_fini(struct handoff_program *p)
+{
+	free(p->env);
+	p->env = NULL;
+	fd_close(&p->dir);
+}
+
 /* A copy of env with our variable, at its end. */
 static char **
 handoff_env(char **env, struct buf *text)

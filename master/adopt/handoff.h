@@ -83,6 +83,7 @@ struct handoff_program {
 
 /* Note how this program was started, before anything is changed. */
 void	 handoff_program_init(struct handoff_program *p, char **argv);
+void	 handoff_program_fini(struct handoff_program *p);
 
 /* Execute it with these lines.  Returns on failure, with errno. */
 void	 handoff_exec(const struct handoff_program *p,
