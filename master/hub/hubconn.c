@@ -471,3 +471,9 @@ hubconn_resume(struct hubconn *c)
 	if (c->is_broken || (c->ssl != NULL && SSL_pending(c->ssl) > 0))
 		io_fire(&c->in);
 }
+
+bool
+hubconn_is_paused(const struct hubconn *c)
+{
+	return c->paused > 0;
+}

@@ -60,6 +60,7 @@ size_t	 hubconn_queued(const struct hubconn *c);
 /* Stop or go on reading; calls count. */
 void	 hubconn_pause(struct hubconn *c);
 void	 hubconn_resume(struct hubconn *c);
+bool	 hubconn_is_paused(const struct hubconn *c);
 
 /* Free it when all is sent, or after some seconds. */
 void	 hubconn_finish(struct hubconn **cp);

@@ -35,6 +35,7 @@ struct hubctl_client {
 	enum waiting			 waiting;
 	struct timer			 timer;		/* FOR_PONG */
 	uint64_t			 since, number;	/* of that */
+	uint32_t			 pongs;		/* likewise */
 	char				 environment[ENVIRONMENT_MAX + 1];
 };
 
@@ -375,7 +376,7 @@ hubclient_on_timer(void *arg)
 	uint64_t		 took = (clock_us() - c->since) / 1000;
 
 	if (x != NULL && x->number == c->number &&
-	    wslink_heard(&x->link) * 1000 < c->since &&
+	    wslink_pongs(&x->link) == c->pongs &&
 	    took < LIMIT_HUB_PROBE) {
 		timer_set(&c->timer, PING_TURN);
 		return;
@@ -402,6 +403,7 @@ hubctl_ping(struct hubctl_client *c, const struct json *j)
 	c->waiting = FOR_PONG;
 	c->number = x->number;
 	c->since = clock_us();
+	c->pongs = wslink_pongs(&x->link);
 	wslink_ping(&x->link);
 	timer_set(&c->timer, PING_TURN);
 }

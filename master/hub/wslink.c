@@ -164,10 +164,10 @@ wslink_ping(struct wslink *l)
 	wslink_control(l, WS_PING, "", 0);
 }
 
-uint64_t
-wslink_heard(const struct wslink *l)
+uint32_t
+wslink_pongs(const struct wslink *l)
 {
-	return l->heard;
+	return l->pongs;
 }
 
 size_t
@@ -206,6 +206,12 @@ wslink_resume(struct wslink *l)
 		hubconn_resume(l->conn);
 }
 
+bool
+wslink_is_paused(const struct wslink *l)
+{
+	return l->conn != NULL && hubconn_is_paused(l->conn);
+}
+
 /* A text message is dropped, as the reference does. */
 static bool
 wslink_take(struct wslink *l, const struct ws_event *ev)
@@ -219,6 +225,7 @@ wslink_take(struct wslink *l, const struct ws_event *ev)
 		wslink_control(l, WS_PONG, ev->data, ev->len);
 		return true;
 	case WS_EV_PONG:
+		l->pongs++;
 		return true;
 	case WS_EV_CLOSE:
 		l->code = CLOSE_NORMAL;

@@ -38,6 +38,7 @@ struct wslink {
 	struct ws_reader		 reader;
 	uint64_t			 due;	/* ms */
 	uint64_t			 heard;	/* ms */
+	uint32_t			 pongs;	/* that came */
 	uint16_t			 code;	/* that the end demands, or 0 */
 	bool				 is_busy;
 };
@@ -67,7 +68,8 @@ size_t	 wslink_queued(const struct wslink *l);
 /* Stop or go on reading; calls count. */
 void	 wslink_pause(struct wslink *l);
 void	 wslink_resume(struct wslink *l);
+bool	 wslink_is_paused(const struct wslink *l);
 
-/* Ask whether it lives: wslink_heard() changes if so. */
+/* Ask whether it lives: wslink_pongs() changes if so. */
 void	 wslink_ping(struct wslink *l);
-uint64_t wslink_heard(const struct wslink *l);
+uint32_t wslink_pongs(const struct wslink *l);
