@@ -23,6 +23,7 @@
 #include "master/execsrvctl/since.h"
 #include "master/execsrvctl/term.h"
 #include "master/execsrvctl/top.h"
+#include "master/execsrvctl/waits.h"
 
 struct options {
 	const char	*dir;
@@ -775,88 +776,21 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 
 /* --- commands that wait --- */
 
-#define LOOK_MS		200	/* between questions */
-
 static int
 cmd_ready(const struct command *c, struct options *o, int argc, char **argv)
 {
-	struct control_error	 e;
-	struct table		*t;
-	const char		*ready;
-	int			 status;
-
 	read_globals(c, argc, argv, GLOBALS, o);
 	if (optind != argc)
 		return wrong_use(c, "too many arguments");
 	if (hush(o) == -1)
 		return EXIT_OTHER;
-	for (;;) {
-		status = control_ask_simply(o->dir, "status", &t, &e);
-		if (status == EXIT_OK) {
-			ready = table_cell(t, "ready");
-			if (ready == NULL || strcmp(ready, "yes") != 0)
-				status = EXIT_OTHER;
-			snprintf(e.text, sizeof(e.text), "%s", status ==
-			    EXIT_OK ? "" : "the server is not ready");
-		}
-		table_free(&t);
-		if (status == EXIT_OK || !o->wait)
-			break;
-		poll(NULL, 0, LOOK_MS);
-	}
-	control_complain(&e);
-	return execsrvctl_finish(status);
-}
-
-/*
- * Ask for a session or a process.  1: it is still there; 0: it has ended, with
- * *status_out; -1: all is said.  What was there and is gone has ended.
- */
-static int
-wait_look(const struct options *o, char **arg, size_t n, bool was_there,
-    int *status_out)
-{
-	struct control_request	 q = { .dir = o->dir, .command = "ps" };
-	struct control_error	 e;
-	struct table		*t;
-	const char		*state, *code;
-	int			 r;
-
-	q.arg = arg;
-	q.narg = 1;
-	*status_out = control_ask(&q, &t, NULL, &e);
-	if (*status_out == EXIT_OTHER && was_there) {
-		table_free(&t);
-		*status_out = n > 1 ? EXIT_OTHER : EXIT_OK;
-		return 0;
-	}
-	if (*status_out != EXIT_OK) {
-		control_complain(&e);
-		table_free(&t);
-		return -1;
-	}
-	r = 1;
-	if (n > 1 && (table_keep(t, "process", arg[1]) == -1 ||
-	    table_rows(t) == 0)) {
-		fprintf(stderr, "execsrvctl: no such process: %s\n", arg[1]);
-		*status_out = EXIT_OTHER;
-		r = -1;
-	} else if (n > 1 && (state = table_cell(t, "state")) != NULL &&
-	    strcmp(state, "running") != 0 && strcmp(state, "stopped") != 0) {
-		code = table_cell(t, "exit");
-		*status_out = code != NULL ? atoi(code) & 0xff : EXIT_OTHER;
-		r = 0;
-	}
-	table_free(&t);
-	return r;
+	return execsrvctl_finish(waits_ready(o->dir, o->wait));
 }
 
 static int
 cmd_wait(const struct command *c, struct options *o, int argc, char **argv)
 {
-	bool	 was_there = false;
 	size_t	 n;
-	int	 r, status;
 
 	read_globals(c, argc, argv, GLOBALS, o);
 	n = (size_t)(argc - optind);
@@ -865,12 +799,8 @@ cmd_wait(const struct command *c, struct options *o, int argc, char **argv)
 		    "too many arguments");
 	if (hush(o) == -1)
 		return EXIT_OTHER;
-	while ((r = wait_look(o, argv + optind, n, was_there,
-	    &status)) == 1) {
-		was_there = true;
-		poll(NULL, 0, LOOK_MS);
-	}
-	return execsrvctl_finish(status);
+	return execsrvctl_finish(waits_end(o->dir, argv[optind],
+	    argv[optind + 1]));
 }
 
 static int

@@ -1,0 +1,13 @@
+/* Waits for a daemon, a session or a process: they ask again and again. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Whether the server is ready, or will be: an exit status. */
+int	 waits_ready(const char *dir, bool is_patient);
+
+/*
+ * Wait for the end of a session, or of one process of it (NULL: none): an exit
+ * status, that of the process.
+ */
+int	 waits_end(const char *dir, const char *session, const char *process);
