@@ -552,17 +552,16 @@ limit_again(const struct cgroups *g, const struct cgroups_worker *w)
 	int	 i, dir;
 
 	v2_name(w->v2, name);
-	if ((dir = openat(g->v2.dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
-	    O_NOFOLLOW)) == -1) {
-		log_warn("control group %s/%s", g->v2.path, name);
-		return;
-	}
-	for (i = 0; i < CGROUP_LIMITS; i++)
-		if (w->limit[i] != 0 && limit_one_again(g, dir, i,
-		    w->limit[i]) == -1)
+	for (i = 0; i < CGROUP_LIMITS; i++) {
+		if (w->limit[i] == 0)
+			continue;
+		dir = openat(g->v2.dir, name, O_PATH | O_DIRECTORY |
+		    O_CLOEXEC | O_NOFOLLOW);
+		if (dir == -1 || limit_one_again(g, dir, i, w->limit[i]) == -1)
 			log_warn("control group %s/%s: %s cannot be set again",
 			    g->v2.path, name, rows[i].word);
-	fd_close(&dir);
+		fd_close(&dir);
+	}
 }
 
 void

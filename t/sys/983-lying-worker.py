@@ -16,6 +16,7 @@ from client import (BUILD, LIMIT, TMP, Server, check, dial, is_alive, main,
                     say, upgrade_request, wait_for)
 
 ask = importlib.import_module("7common").ask
+nextlib = importlib.import_module("5next")
 
 SRCDIR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 with open(SRCDIR + "/proto/ipc.def", encoding="ascii") as source:
@@ -40,6 +41,7 @@ LEGAL = {
                 "memory_ask": "serving",
                 "released": "leaving", "ended": "leaving",
                 "transcript_ask": None},
+    "awaited": {"orphan": "serving"},
 }
 # As the log names what a row is about.
 ABOUT = {"transcript_ask": "transcript"}
@@ -100,9 +102,8 @@ class Stage:
                      encoding="utf-8") as puppet:
             out.write("#!%s\n" % sys.executable + puppet.read())
         os.chmod(self.folder + "/execsrv-worker", 0o755)
-        self.server = Server(
-            "LogLevel=debug", *options,
-            program=os.path.relpath(self.folder, BUILD) + "/execsrvd")
+        self.program = os.path.relpath(self.folder, BUILD) + "/execsrvd"
+        self.server = Server("LogLevel=debug", *options, program=self.program)
         self.orders = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.used, self.socks = set(), []
 
@@ -228,6 +229,32 @@ def handing():
     session = stage.heard(owner, "assign")[0][2]
     each(stage, "handing", lambda: (
         stage.greeting(), [("handover", text(1, session))]))
+
+
+def awaited():
+    """The next master lets one say how its session is, and nothing else before;
+    which session that is it does not ask."""
+    stage = Stage()
+    with open(stage.folder + "/orphans", "w", encoding="ascii") as f:
+        f.write(stage.server.run + "/adopt")
+    pids, other = [stage.serving() for _ in OURS], stage.serving()
+    session = stage.heard(other, "assign")[0][2]
+    nextlib.kill(stage.server)
+    stage.server = nextlib.Next(stage.server, "LogLevel=debug",
+                                program=stage.program)
+    for pid, row in zip(pids, OURS):
+        wait_for(lambda p=pid: os.path.exists("%s/%d.came" % (
+            stage.folder, p)), LIMIT, "it comes")
+        stage.say(pid, (row, text(1, session) if row == "handover" else b""),
+                  ("fork", b""))
+        check(stage.fate(pid) == expected("awaited", row), "%s: %s" % (
+            row, stage.fate(pid)))
+    check(is_alive(other), "another one was killed")
+    stage.say(other, ("orphan", number(1, 1)))
+    stage.wait_log(r"worker %d: awaited -> serving" % other)
+    stage.end(other)
+    stage.hang_up()
+    stage.server.stop()
 
 
 def others_rows():
@@ -427,6 +454,6 @@ def missed_commands():
     stage.server.stop()
 
 
-main(idle, greeting, serving, handing, others_rows, too_long, not_asked,
+main(idle, greeting, serving, handing, awaited, others_rows, too_long, not_asked,
      after_its_end, stays, shown_late, readers, too_long_greeted, once, load,
      missed_commands)

@@ -4,7 +4,8 @@
 It stands in for execsrv-worker.  Each worker takes orders at the socket PID in
 the folder of this file: {"say": [[kind, hex, fd], ...]}, the number of a
 message, its body, and whether a descriptor goes with it.  What comes from the
-master is noted in PID.got: kind and body, a line each.
+master is noted in PID.got: kind and body, a line each.  If there is a file
+"orphans" it names the socket where the next master is to be found.
 """
 import contextlib
 import json
@@ -12,6 +13,7 @@ import os
 import select
 import signal
 import socket
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -46,7 +48,10 @@ def first_number(body):
 
 
 def receive(sock):
-    data, fds, _, _ = socket.recv_fds(sock, 1 << 20, 2)
+    try:
+        data, fds, _, _ = socket.recv_fds(sock, 1 << 20, 2)
+    except ConnectionResetError:
+        return b"", []      # it died, and had not read all
     return data, fds
 
 
@@ -61,6 +66,23 @@ def obey(sock, order):
                 sock.send(packet)
 
 
+def next_master():
+    """A channel to it; None: none is wanted."""
+    try:
+        with open(HERE + "/orphans", encoding="ascii") as f:
+            path = f.read()
+    except FileNotFoundError:
+        return None
+    while True:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            sock.connect(path)
+            return sock
+        except OSError:
+            sock.close()
+            time.sleep(0.02)
+
+
 def work(sock):
     name = "%s/%d" % (HERE, os.getpid())
     orders = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -73,7 +95,11 @@ def work(sock):
             if sock in ready:
                 data, fds = receive(sock)
                 if not data:
-                    return
+                    sock = next_master()
+                    if sock is None:
+                        return
+                    with open(name + ".came", "w", encoding="ascii"):
+                        continue
                 kept += fds
                 got.write("%d %s\n" % (data[0], data[1:].hex()))
             if orders in ready:
