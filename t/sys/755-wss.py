@@ -163,7 +163,7 @@ def token():
           door.heads[0].lower().replace(b"bearer " + right.lower().encode(),
                                         b"bearer " + right.encode()),
           door.heads)
-    refused(door.url, "HTTP 401")
+    refused(door.url, "HTTP 401: a token is missing")
     refused(door.url, "HTTP 401", more=["--token-file",
                                         tokens.secret(tokens.new())])
     # One with all letters that a token may have.

@@ -34,7 +34,8 @@ def ways():
         check(right not in out + err and "EXECSRV_TOKEN" not in out,
               "%s: the command sees it: %s" % (argv, out))
     for argv, token, words in (
-            ((), None, "401"), ((), "", "401"), ((), "wrong", "401"),
+            ((), None, "401 Unauthorized: a token is missing"),
+            ((), "", "401"), ((), "wrong", "is not accepted"),
             ((), "a b", "token"),
             (("--token-file", good + "x"), right, "No such file"),
             (("--token-file", tokens.secret_file(

@@ -124,8 +124,9 @@ execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 	}
 	if (status != 101) {
 		execsrv_error_set(e, EXECSRV_WHY_REFUSED, "the server refused: "
-		    "HTTP %.*s", (int)(line.len < 100 ? line.len - 9 : 91),
-		    line.at + 9);
+		    "HTTP %.*s%s", (int)(line.len < 100 ? line.len - 9 : 91),
+		    line.at + 9, status != 401 ? "" :
+		    ": a token is missing, or is not accepted");
 		return -1;
 	}
 	if (take_lines(rest, found) == -1 || !is_accepted(found, key)) {
