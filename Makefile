@@ -106,7 +106,7 @@ UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
 HUB_O		:= $(call objs,$(wildcard master/hub/*.c))
 # What it shares with the server.
 HUB_SHARED	:= $(call objs,$(patsubst %,master/auth/%.c,\
-		   jwt penalty tokenline))
+		   jwks jwt penalty tokenline))
 REACH_O		:= $(call objs,$(wildcard common/client/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
@@ -155,6 +155,7 @@ PROGRAMS	:= execsrvd execsrv-worker execsrv-http execsrv-proxy \
 		   execsrv-hub execsrvctl
 execsrvd_O	:= $(MASTER_O) $(LEAKS_O)
 execsrvd_A	:= common
+execsrvd_L	= $(NETTLE_LIBS)
 execsrvd_DIR	= $(sbindir)
 execsrv-worker_O := $(WORKER_O) $(LEAKS_O)
 execsrv-worker_A := common
@@ -181,7 +182,7 @@ execsrv-reach_L	= $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 execsrv-reach_DIR = $(libexecdir)/execsrv
 execsrv-hub_O	:= $(HUB_O) $(HUB_SHARED) $(LEAKS_O)
 execsrv-hub_A	:= common
-execsrv-hub_L	= $(CRYPTO_LIBS)
+execsrv-hub_L	= $(CRYPTO_LIBS) $(NETTLE_LIBS)
 execsrv-hub_DIR	= $(sbindir)
 execsrvctl_O	:= $(CTL_O)
 execsrvctl_A	:= client common
@@ -220,7 +221,7 @@ SERVICE_MADE	:= $(patsubst %.in,$(BUILD)/%,$(wildcard contrib/systemd/*.in \
 
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
 # Tests are linked with every archive.
-TEST_NET_LIBS	= $(NET_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(CARES_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
+TEST_NET_LIBS	= $(NET_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(CARES_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS) $(NETTLE_LIBS)
 
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)

@@ -62,8 +62,8 @@ check_reach(const char *url, const union endpoint_address *a, bool has_tokens,
 	if (has_tokens || tcp_is_loopback(&a->any))
 		return 0;
 	return conf_fail(e, "%.300s: not a loopback address, and no clients "
-	    "are served there without authentication: see Token, TokenFile "
-	    "and BearerSecretFile", url);
+	    "are served there without authentication: see Token, TokenFile, "
+	    "BearerSecretFile and BearerKeysFile", url);
 }
 
 /* Parse an address in the settings; for metrics without "ws://". */

@@ -8,6 +8,7 @@
 #include "common/span.h"
 
 #define MAC_LEN		crypto_auth_hmacsha256_BYTES
+#define SIGNATURE_MAX	1024	/* bytes: RSA with 8192 bits */
 #define SHORT_HASH	16	/* bytes that stand for a long subject */
 
 static const char *const why[] = {
@@ -27,31 +28,13 @@ jwt_why(enum jwt_verdict v)
 	return why[v];
 }
 
-/* RFC 7515: base64url without padding.  The length, or -1. */
-static ssize_t
-jwt_decode(struct span text, void *out, size_t size)
-{
-	size_t	 i, n;
-
-	/* libsodium 1.0.18 takes 0xdf for "_". */
-	for (i = 0; i < text.len; i++)
-		if ((text.at[i] & 0x80) != 0)
-			return -1;
-	if (sodium_base642bin(out, size, text.at, text.len, NULL, &n, NULL,
-	    sodium_base64_VARIANT_URLSAFE_NO_PADDING) == -1)
-		return -1;
-	return (ssize_t)n;
-}
-
 static bool
-is_signed(const struct jwt_rules *rules, struct span body, struct span mac)
+has_mac(const struct jwt_rules *rules, struct span body, const uint8_t *shown)
 {
 	crypto_auth_hmacsha256_state	 state;
-	uint8_t				 shown[MAC_LEN], right[MAC_LEN];
+	uint8_t				 right[MAC_LEN];
 	bool				 is_same;
 
-	if (jwt_decode(mac, shown, sizeof(shown)) != MAC_LEN)
-		return false;
 	crypto_auth_hmacsha256_init(&state, rules->secret,
 	    rules->secret_len);
 	crypto_auth_hmacsha256_update(&state, (const uint8_t *)body.at,
@@ -63,11 +46,27 @@ is_signed(const struct jwt_rules *rules, struct span body, struct span mac)
 	return is_same;
 }
 
+/* Return the algorithm that it is signed by, or NULL. */
+static const char *
+signed_by(const struct jwt_rules *rules, struct span body, struct span text)
+{
+	uint8_t	 signature[SIGNATURE_MAX];
+	ssize_t	 n;
+
+	if ((n = jwks_decode(text, signature, sizeof(signature))) == -1)
+		return NULL;
+	if (n == MAC_LEN)
+		return rules->secret != NULL && has_mac(rules, body,
+		    signature) ? "HS256" : NULL;
+	return rules->keys == NULL ? NULL :
+	    jwks_verify(rules->keys, body, signature, (size_t)n);
+}
+
 /* Decode and parse a part: an object, or nothing. */
 static bool
 read_object(struct span part, char *room, size_t size, struct json *j)
 {
-	ssize_t	 n = jwt_decode(part, room, size);
+	ssize_t	 n = jwks_decode(part, room, size);
 
 	return n != -1 && utf8_is_valid(room, (size_t)n) &&
 	    json_parse(j, room, (size_t)n) == 0 &&
@@ -81,11 +80,11 @@ is_type(const struct json *j, uint32_t i, enum json_type type)
 }
 
 static enum jwt_verdict
-judge_header(const struct json *j)
+judge_header(const struct json *j, const char *by)
 {
 	uint32_t	 alg = json_find(j, 0, "alg");
 
-	return alg != 0 && json_is_text(j, alg, "HS256") &&
+	return alg != 0 && json_is_text(j, alg, by) &&
 	    json_find(j, 0, "crit") == 0 ? JWT_GOOD : JWT_MALFORMED;
 }
 
@@ -192,17 +191,18 @@ jwt_judge(const struct jwt_rules *rules, const char *token, size_t len,
 	struct span		 body = { token, 0 };
 	struct json		 j;
 	char			 room[JWT_MAX];
+	const char		*by;
 	enum jwt_verdict	 v = JWT_MALFORMED;
 
 	if (len > JWT_MAX || !span_cut(&rest, '.', &header) ||
 	    !span_cut(&rest, '.', &claims))
 		return JWT_FORGED;
 	body.len = header.len + 1 + claims.len;
-	if (!is_signed(rules, body, rest))
+	if ((by = signed_by(rules, body, rest)) == NULL)
 		return JWT_FORGED;
 	json_init(&j);
 	if (read_object(header, room, sizeof(room), &j))
-		v = judge_header(&j);
+		v = judge_header(&j, by);
 	if (v == JWT_GOOD)
 		v = read_object(claims, room, sizeof(room), &j) ?
 		    judge_claims(rules, &j, now, subject_out) :

@@ -1,7 +1,8 @@
 /*
  * Signed bearer tokens: JSON Web Tokens (RFC 7519) in compact form with
- * HMAC-SHA-256 (HS256 of RFC 7518).  Nothing is parsed before the signature is
- * verified.  Pure.
+ * HMAC-SHA-256 (HS256 of RFC 7518), or by a public key (RS256, ES256).  Nothing
+ * is parsed before the signature is verified, the header neither: all keys are
+ * tried.  Pure.
  */
 #pragma once
 
@@ -9,13 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "master/auth/jwks.h"
+
 #define JWT_SECRET_MIN	32	/* bytes, as the reference */
 #define JWT_MAX		8192	/* bytes of a token */
 #define JWT_SUBJECT_MAX	64	/* characters kept of "sub" */
 
 struct jwt_rules {
-	const uint8_t	*secret;
+	const uint8_t	*secret;	/* NULL: not by HS256 */
 	size_t		 secret_len;
+	const struct jwks *keys;	/* NULL: not by public keys */
 	const char	*issuer;	/* NULL: any */
 	const char	*audience;	/* NULL: any */
 	uint64_t	 skew;		/* seconds, of clocks */
@@ -24,7 +28,7 @@ struct jwt_rules {
 
 enum jwt_verdict {
 	JWT_GOOD,
-	JWT_FORGED,		/* not signed with the secret */
+	JWT_FORGED,		/* not signed with the secret, or a key */
 	JWT_MALFORMED,		/* this and the rest: signed, but refused */
 	JWT_EXPIRED,
 	JWT_EARLY,
@@ -36,7 +40,7 @@ enum jwt_verdict {
 /*
  * Verify a token; now is in Unix seconds.  As the reference: "exp" is required,
  * "nbf" optional, both integers; "iss" is a string, "aud" a string or a list.
- * Stricter: only HS256, no "crit", no member twice.
+ * Stricter: no other algorithm, no "crit", no member twice.
  *
  * subject_out: "sub" of up to JWT_SUBJECT_MAX visible characters, another
  * string as "#" and a hash; "": none, and not required.

@@ -26,7 +26,8 @@ struct token {
 struct tokens {
 	struct token	*list;		/* locked */
 	size_t		 n, room;
-	char		*secret;	/* locked; NULL: none is signed */
+	char		*secret;	/* locked; NULL: none is signed so */
+	struct jwks	*keys;		/* the same */
 	char		*issuer, *audience;
 	struct jwt_rules rules;
 	struct runas	 user;		/* of those that are signed */
@@ -231,35 +232,74 @@ copy_text(const char *text, char **out)
 	return text[0] == '\0' || (*out = strdup(text)) != NULL ? 0 : -1;
 }
 
+static int
+add_secret(struct maker *k)
+{
+	struct tokens	*t = k->t;
+	size_t		 len;
+
+	if ((t->secret = read_trimmed(k, "BearerSecretFile",
+	    k->conf->bearer_secret_file, &len)) == NULL)
+		return -1;
+	if (len < JWT_SECRET_MIN)
+		return tokens_refuse(k, "BearerSecretFile",
+		    "it needs at least 32 bytes");
+	t->rules.secret = (const uint8_t *)t->secret;
+	t->rules.secret_len = len;
+	return 0;
+}
+
+static int
+add_keys(struct maker *k)
+{
+	char	 reason[128], *text;
+	size_t	 len;
+
+	k->where = conf_where(k->conf, CONF_ROW_bearer_keys_file, 0);
+	if ((text = tokens_read_file(k, "BearerKeysFile",
+	    k->conf->bearer_keys_file, JWKS_MAX, &len)) == NULL)
+		return -1;
+	k->t->keys = jwks_new(text, len, reason, sizeof(reason));
+	sodium_free(text);
+	k->t->rules.keys = k->t->keys;
+	return k->t->keys != NULL ? 0 :
+	    tokens_refuse(k, "BearerKeysFile", reason);
+}
+
 /* Those that are signed. */
 static int
 add_signed(struct maker *k)
 {
 	const struct conf	*c = k->conf;
 	struct tokens		*t = k->t;
+	bool			 has_secret = c->bearer_secret_file[0] != '\0';
 	char			 reason[RUNAS_WHY];
-	size_t			 len;
 
-	k->where = conf_where(c, CONF_ROW_bearer_secret_file, 0);
+	k->where = conf_where(c, has_secret ? CONF_ROW_bearer_secret_file :
+	    CONF_ROW_bearer_keys_file, 0);
 	if (runas_find(c, "TokenUser", c->token_user, &t->user, reason,
 	    sizeof(reason)) == -1)
-		return tokens_refuse(k, "BearerSecretFile", reason);
-	if ((t->secret = read_trimmed(k, "BearerSecretFile",
-	    c->bearer_secret_file, &len)) == NULL)
+		return tokens_refuse(k, has_secret ? "BearerSecretFile" :
+		    "BearerKeysFile", reason);
+	if ((has_secret && add_secret(k) == -1) ||
+	    (c->bearer_keys_file[0] != '\0' && add_keys(k) == -1))
 		return -1;
-	if (len < JWT_SECRET_MIN)
-		return tokens_refuse(k, "BearerSecretFile",
-		    "it needs at least 32 bytes");
 	if (copy_text(c->bearer_issuer, &t->issuer) == -1 ||
 	    copy_text(c->bearer_audience, &t->audience) == -1)
-		return tokens_refuse(k, "BearerSecretFile", strerror(errno));
-	t->rules.secret = (const uint8_t *)t->secret;
-	t->rules.secret_len = len;
+		return tokens_refuse(k, "tokens", strerror(errno));
 	t->rules.issuer = t->issuer;
 	t->rules.audience = t->audience;
 	t->rules.skew = c->bearer_skew / 1000;
 	t->rules.needs_subject = c->require_subject != 0;
 	return 0;
+}
+
+/* Whether any are signed. */
+static bool
+wants_signed(const struct conf *c)
+{
+	return c->bearer_secret_file[0] != '\0' ||
+	    c->bearer_keys_file[0] != '\0';
 }
 
 /* Check settings that need others. */
@@ -271,15 +311,20 @@ check_needs(struct maker *k)
 
 	k->where = conf_where(c, has_issuer ? CONF_ROW_bearer_issuer :
 	    CONF_ROW_bearer_audience, 0);
-	if (c->bearer_secret_file[0] == '\0' && (has_issuer ||
-	    c->bearer_audience[0] != '\0'))
+	if (!wants_signed(c) && (has_issuer || c->bearer_audience[0] != '\0'))
 		return tokens_refuse(k, "BearerIssuer and BearerAudience",
-		    "they need BearerSecretFile");
+		    "they need BearerSecretFile or BearerKeysFile");
+	/* Who has such a key signs for others, too. */
+	k->where = conf_where(c, CONF_ROW_bearer_keys_file, 0);
+	if (c->bearer_keys_file[0] != '\0' && c->bearer_audience[0] == '\0')
+		return tokens_refuse(k, "BearerKeysFile",
+		    "it needs BearerAudience");
 	k->where = conf_where(c, CONF_ROW_require_token, 0);
 	if (c->require_token == CONF_TOKEN_ALWAYS && !tokens_wanted(c))
 		return tokens_refuse(k, "RequireToken always",
 		    "there is no token: "
-		    "see Token, TokenFile and BearerSecretFile");
+		    "see Token, TokenFile, BearerSecretFile and "
+		    "BearerKeysFile");
 	k->where = "";
 	return 0;
 }
@@ -288,14 +333,13 @@ static int
 tokens_fill(struct maker *k)
 {
 	const struct conf	*c = k->conf;
-	bool			 is_signed = c->bearer_secret_file[0] != '\0';
 	bool			 has_file = c->token_file[0] != '\0';
 	bool			 has_lone = c->token_secret_file[0] != '\0';
 
 	if (check_needs(k) == -1 || add_listed(k) == -1 ||
 	    (has_file && add_file(k) == -1) ||
 	    (has_lone && add_lone(k) == -1) ||
-	    (is_signed && add_signed(k) == -1))
+	    (wants_signed(c) && add_signed(k) == -1))
 		return -1;
 	/* The set is complete: write-protect it. */
 	if ((k->t->list != NULL && sodium_mprotect_readonly(k->t->list) ==
@@ -331,6 +375,8 @@ tokens_free(struct tokens **tp)
 		sodium_free(t->list);
 	if (t->secret != NULL)
 		sodium_free(t->secret);
+	if (t->keys != NULL)
+		jwks_free(&t->keys);
 	free(t->issuer);
 	free(t->audience);
 	free(t);
@@ -351,14 +397,14 @@ bool
 tokens_wanted(const struct conf *c)
 {
 	return c->token.n > 0 || c->token_file[0] != '\0' ||
-	    c->token_secret_file[0] != '\0' ||
-	    c->bearer_secret_file[0] != '\0';
+	    c->token_secret_file[0] != '\0' || wants_signed(c);
 }
 
 bool
 tokens_any(const struct tokens *t)
 {
-	return t != NULL && (t->n > 0 || t->secret != NULL);
+	return t != NULL && (t->n > 0 || t->secret != NULL ||
+	    t->keys != NULL);
 }
 
 /* Compare all, so that the time does not tell which. */
@@ -393,7 +439,7 @@ tokens_judge(const struct tokens *t, const void *shown, size_t len,
 		out->user = found->user;
 		return NULL;
 	}
-	v = t->secret == NULL ? JWT_FORGED :
+	v = t->secret == NULL && t->keys == NULL ? JWT_FORGED :
 	    jwt_judge(&t->rules, shown, len, now, subject);
 	if (v == JWT_GOOD) {
 		snprintf(out->identity, sizeof(out->identity), "jwt:%s",

@@ -131,7 +131,9 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 	    site_read_text(f, SITE_CERTIFICATE, c.certificate, e) == -1) ||
 	    (key[0] != '\0' && site_read_secret(f, SITE_KEY, key, e) == -1) ||
 	    (c.bearer_secret_file[0] != '\0' &&
-	    site_read_secret(f, SITE_BEARER, c.bearer_secret_file, e) == -1))
+	    site_read_secret(f, SITE_BEARER, c.bearer_secret_file, e) == -1) ||
+	    (c.bearer_keys_file[0] != '\0' &&
+	    site_read_text(f, SITE_SIGNERS, c.bearer_keys_file, e) == -1))
 		goto out;
 	r = 0;
  out:
@@ -331,11 +333,10 @@ site_take_certificate(struct site *s, const struct site_files *f,
 }
 
 static int
-site_take_bearer(struct site *s, const struct site_files *f,
+site_take_signed(struct site *s, const struct site_files *f,
     struct conf_error *e)
 {
-	const struct hubconf	*c = &s->conf;
-	struct span		 secret = site_trim(f, SITE_BEARER);
+	struct span	 secret = site_trim(f, SITE_BEARER);
 
 	if (secret.at == NULL)
 		return 0;
@@ -345,9 +346,36 @@ site_take_bearer(struct site *s, const struct site_files *f,
 	if ((s->bearer = sodium_malloc(secret.len)) == NULL)
 		return conf_fail(e, "%s", strerror(errno));
 	memcpy(s->bearer, secret.at, secret.len);
+	s->jwt.secret = (const uint8_t *)s->bearer;
+	s->jwt.secret_len = secret.len;
+	return 0;
+}
+
+/* Who has such a key signs for others, too: hence the audience. */
+static int
+site_take_signers(struct site *s, const struct site_files *f,
+    struct conf_error *e)
+{
+	char	 why[128];
+
+	if (f->file[SITE_SIGNERS].text == NULL)
+		return 0;
+	if (s->conf.bearer_audience[0] == '\0')
+		return conf_fail(e, "BearerKeysFile: it needs BearerAudience");
+	if ((s->signers = jwks_new(f->file[SITE_SIGNERS].text,
+	    f->file[SITE_SIGNERS].len, why, sizeof(why))) == NULL)
+		return conf_fail(e, "BearerKeysFile: %s", why);
+	s->jwt.keys = s->signers;
+	return 0;
+}
+
+static int
+site_take_bearer(struct site *s, const struct site_files *f,
+    struct conf_error *e)
+{
+	const struct hubconf	*c = &s->conf;
+
 	s->jwt = (struct jwt_rules){
-		.secret = (const uint8_t *)s->bearer,
-		.secret_len = secret.len,
 		.issuer = c->bearer_issuer[0] != '\0' ? c->bearer_issuer :
 		    NULL,
 		.audience = c->bearer_audience[0] != '\0' ?
@@ -355,7 +383,8 @@ site_take_bearer(struct site *s, const struct site_files *f,
 		.skew = c->bearer_skew / 1000,
 		.needs_subject = true
 	};
-	return 0;
+	return site_take_signed(s, f, e) == -1 ? -1 :
+	    site_take_signers(s, f, e);
 }
 
 static int
@@ -450,6 +479,8 @@ site_free(struct site **sp)
 		sodium_free(s->keys);
 	if (s->bearer != NULL)
 		sodium_free(s->bearer);
+	if (s->signers != NULL)
+		jwks_free(&s->signers);
 	SSL_CTX_free(s->tls);
 	free(s);
 }
@@ -479,8 +510,8 @@ site_identify(const struct site *s, struct span token, uint64_t now,
 			return "expired";
 		site_grant(out, t);
 	} else {
-		v = s->bearer == NULL ? JWT_FORGED : jwt_judge(&s->jwt,
-		    token.at, token.len, now, subject);
+		v = s->bearer == NULL && s->signers == NULL ? JWT_FORGED :
+		    jwt_judge(&s->jwt, token.at, token.len, now, subject);
 		if (v != JWT_GOOD) {
 			*is_guess_out = v == JWT_FORGED;
 			return *is_guess_out ? "wrong token" : jwt_why(v);

@@ -23,6 +23,7 @@ enum site_file {
 	SITE_CERTIFICATE,
 	SITE_KEY,
 	SITE_BEARER,
+	SITE_SIGNERS,
 	SITE_FILES
 };
 
@@ -46,6 +47,7 @@ struct site {
 	struct ticket_keys	*keys;		/* locked memory */
 	SSL_CTX			*tls;		/* NULL: no certificate */
 	char			*bearer;	/* secret, locked; or NULL */
+	struct jwks		*signers;	/* or NULL */
 	struct jwt_rules	 jwt;
 };
 

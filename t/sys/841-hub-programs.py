@@ -288,6 +288,20 @@ def configurations():
             ("tokens", "x sha256:%s uid=0\n" % ("0" * 64), "none of")):
         status, said = complaint("", **{name: text})
         check(status == 78 and words in said, "%d %s" % (status, said))
+    for text, keys, words in (
+            ("", '{"keys":[]}', "needs BearerAudience"),
+            ("BearerAudience x\n", "", "not JSON"),
+            ("BearerAudience x\n", '{"keys":[]}', "no key for RS256")):
+        hub.write()
+        hub.put("keys", keys)
+        with open(path, encoding="ascii") as f:
+            rest = f.read()
+        with open(path, "w", encoding="ascii") as f:
+            f.write("BearerKeysFile %s\n%s%s" % (hub.path("keys"), text, rest))
+        got = subprocess.run([BUILD + "/execsrv-hub", "-t", "-f", path],
+                             stdin=subprocess.DEVNULL, capture_output=True,
+                             check=False)
+        check(got.returncode == 78 and words in got.stderr.decode(), got)
     hub.write()
     os.chmod(hub.path("secret"), 0o644)
     got = subprocess.run([BUILD + "/execsrv-hub", "-t", "-f", path],

@@ -3,10 +3,12 @@ import base64
 import hashlib
 import hmac
 import json
+import shutil
+import signal
 import subprocess
 
 import tokens
-from client import (BUILD, Client, RpcError, Server, check, connect, main,
+from client import (BUILD, Client, RpcError, Server, TMP, check, connect, main,
                     wait_for, LIMIT)
 from tokens import in_seconds, jwt, status
 
@@ -214,6 +216,89 @@ class Switched(Server):
             " ".join("'%s'" % s for s in switches), "-"))
 
 
+class Signer:
+    """With a private key, of openssl(1)."""
+
+    def __init__(self, name, is_ec):
+        self.path, self.is_ec = "%s/%s" % (TMP, name), is_ec
+        kind = ["EC", "-pkeyopt", "ec_paramgen_curve:P-256"] if is_ec else \
+            ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
+        subprocess.run(["openssl", "genpkey", "-algorithm", *kind, "-out",
+                        self.path], check=True, capture_output=True)
+
+    def key(self):
+        """The public one."""
+        out = subprocess.run(
+            ["openssl", "pkey", "-in", self.path, "-pubout", "-outform",
+             "DER"], check=True, capture_output=True).stdout
+        if self.is_ec:
+            return {"kty": "EC", "crv": "P-256", "x": tokens.b64(out[-64:-32]),
+                    "y": tokens.b64(out[-32:])}
+        # The modulus stands before the exponent: 02 03 01 00 01.
+        return {"kty": "RSA", "n": tokens.b64(out[-261:-5]), "e": "AQAB"}
+
+    def sign(self, claims, algorithm=None):
+        header = {"alg": algorithm or ("ES256" if self.is_ec else "RS256"),
+                  "kid": "x"}
+        body = ".".join(tokens.b64(json.dumps(part).encode())
+                        for part in (header, claims))
+        out = subprocess.run(["openssl", "dgst", "-sha256", "-sign",
+                              self.path], input=body.encode(), check=True,
+                             capture_output=True).stdout
+        return body + "." + tokens.b64(raw(out) if self.is_ec else out)
+
+
+def raw(der):
+    """R and S of a signature."""
+    out, at = b"", 2
+    for _ in range(2):
+        n = der[at + 1]
+        out += int.from_bytes(der[at + 2:at + 2 + n], "big").to_bytes(
+            32, "big")
+        at += 2 + n
+    return out
+
+
+def public_keys():
+    """RS256 and ES256, beside HS256; other keys by a reload."""
+    if shutil.which("openssl") is None:
+        print("left out: no openssl")
+        return
+    rsa, ec, other = (Signer("rsa", False), Signer("ec", True),
+                      Signer("other", True))
+    path = tokens.secret_file("keys", json.dumps(
+        {"keys": [rsa.key(), ec.key()]}).encode())
+    claims = good(aud="here", sub="ann")
+    try:
+        server_with("BearerKeysFile=" + path)
+        check(False, "no audience is needed")
+    except AssertionError as e:
+        check("BearerAudience" in str(e), str(e))
+    settings = tokens.secret_file("settings", (
+        "RequireToken always\nBearerSecretFile %s\nTokenUser %s\n"
+        "BearerKeysFile %s\nBearerAudience here\n" % (
+            tokens.secret_file("key", KEY), tokens.USER, path)).encode())
+    server = Server(args=("-D", "-f", settings))
+    judged(server, [
+        (101, "RSA", rsa.sign(claims)),
+        (101, "P-256", ec.sign(claims)),
+        (101, "the secret", jwt(KEY, claims)),
+        (401, "another audience", rsa.sign(good(aud="there"))),
+        (401, "says HS256", ec.sign(claims, "HS256")),
+        (401, "says none", rsa.sign(claims, "none")),
+        (401, "expired", ec.sign({**claims, "exp": 1})),
+        # What is public is no secret.
+        (401, "HMAC with the key", jwt(rsa.key()["n"].encode(), claims)),
+        (401, "another key", other.sign(claims))])
+    with open(path, "w", encoding="ascii") as f:
+        json.dump({"keys": [other.key()]}, f)
+    server.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: status(server.url, other.sign(claims)) == 101, LIMIT,
+             "the new key is taken")
+    judged(server, [(401, "the old key", ec.sign(claims))])
+    server.stop()
+
+
 def switches():
     token = tokens.new()
     lone = tokens.secret_file("lone", token.encode() + b"\n")
@@ -269,4 +354,4 @@ def switches():
         check("32 bytes" in str(e), str(e))
 
 
-main(times, algorithms, parties, subjects, switches)
+main(times, algorithms, parties, subjects, public_keys, switches)
