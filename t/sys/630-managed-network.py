@@ -419,6 +419,26 @@ def next_master():
     check(hosts >= {"no2.test", "no3.test"}, "%s" % hosts)
 
 
+def answers():
+    """What a program reads that is refused, and one with a bad request."""
+    server = Server(prefix=AS_NOBODY)
+    c = join(server)
+    c.start("p", "/bin/bash", "-c", ASK.replace("head -n 1", "cat") +
+            "(ask b.test); (ask 'b.test x')", **managed({"b.test": "deny"}))
+    got = output(c, "p")[0]
+    body = '{"status":"blocked","host":"b.test","reason":"denied",' \
+        '"decision":"deny","source":"baseline_policy","protocol":"http",' \
+        '"port":80,"message":"The domain is denied."}'
+    check(got == "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\n"
+          "content-length: %d\r\nx-proxy-error: blocked-by-denylist\r\n"
+          "connection: close\r\n\r\n%s"
+          "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\n"
+          "content-length: 0\r\nconnection: close\r\n\r\n" %
+          (len(body), body), "%r" % got)
+    c.close()
+    server.stop()
+
+
 def by_hand():
     """execsrvctl run --allow-domain, with a sandbox and without."""
     server = Server(prefix=AS_NOBODY, run=False)
@@ -494,5 +514,5 @@ def questions():
 
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user, bulk, bound, told, next_master,
-     by_hand, questions)
+main(attacks, dead_proxy, of_another_user, bulk, bound, told, answers,
+     next_master, by_hand, questions)
