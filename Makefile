@@ -216,6 +216,10 @@ service_mode	= $(word 2,$(subst =, ,$(subst :, ,$(1))))
 service_place	= $(DEST)$(word 3,$(subst =, ,$(subst :, ,$(1))))
 COMPLETION	= $(addprefix $(BUILD)/contrib/completion/,bash zsh)
 ROTATE		= $(BUILD)/contrib/logrotate/execsrvd
+# The package for npm, complete but for what tsc makes.
+TS_OWN		:= $(wildcard contrib/typescript/*.* contrib/typescript/test/*)
+TYPESCRIPT	:= $(TS_OWN:%=$(BUILD)/%) $(addprefix \
+		   $(BUILD)/contrib/typescript/,protocol.ts protocol.schema.json)
 SERVICE_MADE	:= $(patsubst %.in,$(BUILD)/%,$(wildcard contrib/systemd/*.in \
 		   contrib/init/*.in contrib/logrotate/*.in))
 
@@ -227,7 +231,7 @@ COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
 all: $(PROGRAMS:%=$(BUILD)/%) $(BUILD)/programs $(LIBRARY) \
-    $(MAN:%=$(BUILD)/%) $(BUILD)/man/man3/made $(SAMPLE) $(SERVICE_MADE) $(COMPLETION)
+    $(MAN:%=$(BUILD)/%) $(BUILD)/man/man3/made $(TYPESCRIPT) $(SAMPLE) $(SERVICE_MADE) $(COMPLETION)
 
 # Only what is written so far: handy while a program does not link yet.
 lib: $(call lib,$(ARCHIVES))
@@ -347,6 +351,20 @@ $(BUILD)/contrib/completion/%: contrib/build/rows2completion $(ROWS2MDOC) \
 	$(call say,ROWS,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(PYTHON) $< proto $* >$@
+
+$(BUILD)/contrib/typescript/protocol.ts: TYPES = ts
+$(BUILD)/contrib/typescript/protocol.schema.json: TYPES = schema
+$(filter %/protocol.ts %.schema.json,$(TYPESCRIPT)): \
+    contrib/build/rows2types $(ROWS2MDOC) $(DEFS) \
+    common/client/calls.def common/client/jsonmaps.def
+	$(call say,ROWS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PYTHON) $< proto $(TYPES) >$@.new
+	$(Q)mv $@.new $@
+
+$(TS_OWN:%=$(BUILD)/%): $(BUILD)/%: %
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $< $@
 
 $(BUILD)/man/%: man/%
 	$(Q)mkdir -p $(@D)
@@ -567,7 +585,7 @@ clean:
 distclean: clean
 	cd $(BUILD) 2>/dev/null && rm -rf autom4te.cache configure \
 	    configure.args config.h config.log config.mk \
-	    config.status stamp-h1 stock || :
+	    config.status npm stamp-h1 stock || :
 	-test ! -d $(BUILD) || rmdir $(BUILD)
 
 # -----------------------------------------------------------------------------
@@ -580,6 +598,6 @@ FORCE:
 
 -include $(shell test ! -d $(BUILD) || find $(BUILD) \
     \( -path $(BUILD)/san -o -path $(BUILD)/cover -o -path $(BUILD)/fuzz \
-    -o -path $(BUILD)/distcheck -o -path $(BUILD)/deb -o -path $(BUILD)/stock -o -path $(BUILD)/vm \) \
+    -o -path $(BUILD)/distcheck -o -path $(BUILD)/deb -o -path $(BUILD)/stock -o -path $(BUILD)/npm -o -path $(BUILD)/vm \) \
     -prune \
     -o -name '*.d' -type f -print)

@@ -4,6 +4,7 @@ is here, the reference; a wheel is built, installed, and used.
 """
 import asyncio
 import glob
+import importlib
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ import threading
 
 sys.path.insert(0, os.path.dirname(__file__))
 from client import BUILD, LIMIT, TMP, Server, check, main, skip, wait_for
+
+common = importlib.import_module("77common")
 
 SRC = os.path.abspath(os.environ.get("SRCDIR", "."))
 PACKAGE = SRC + "/contrib/python"
@@ -215,28 +218,9 @@ def with_ours():
 
 
 def with_the_reference():
-    program = os.environ.get("REFERENCE") or next(iter(glob.glob(
-        os.environ.get("STOCK_DIR", BUILD + "/stock") + "/node_modules/"
-        "@openai/*/vendor/*/bin/codex")), None) or shutil.which("codex")
-    if program is None:
-        print("left out: no reference here")
-        return
-    home = TMP + "/home"
-    os.makedirs(home + "/.codex")
-    process = subprocess.Popen(
-        [program, "exec-server", "--listen", "ws://127.0.0.1:0"],
-        env={**os.environ, "HOME": home, "CODEX_HOME": home + "/.codex"},
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL)
-    try:
-        url = process.stdout.readline().decode().strip()
-        check(url.startswith("ws://"), url)
-        for fn in commands, files, by_asyncio:
+    with common.reference() as url:
+        for fn in (commands, files, by_asyncio) if url else ():
             fn(url, False)
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 # --- only ours ----------------------------------------------------------------
