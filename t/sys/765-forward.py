@@ -9,6 +9,7 @@ import threading
 
 from client import (BUILD, LIMIT, Server, TMP, check, descendants, is_alive,
                     main, rss, wait_for)
+from relay import Relay
 
 BULK = 24 << 20
 
@@ -113,6 +114,21 @@ def both_ways():
                 wait_for(lambda path=door: not os.path.exists(path), LIMIT,
                          "the socket has gone")
             target.close()
+    server.stop()
+
+
+def cut():
+    """Connections outlive that to the server, and lose nothing."""
+    server = Server()
+    for option in "-L", "-R":
+        relay = Relay(server.url, every=6 << 20, times=5)
+        target, name = listen(None)
+        forward = Forward(relay, option, "0:" + name)
+        end = dial(forward.doors[0])
+        carried((end, target.accept()[0]), option)
+        check(relay.times == 0, "%d cuts were not made" % relay.times)
+        check(forward.end() == "", "it said something")
+        target.close()
     server.stop()
 
 
@@ -221,4 +237,4 @@ def nothing_left():
     check(forward.process.returncode == 125 and errors, errors)
 
 
-main(both_ways, many, slow, refused, nothing_left)
+main(both_ways, cut, many, slow, refused, nothing_left)

@@ -1,12 +1,10 @@
 """How execsrvctl comes by its token, and that nobody else sees it."""
-import contextlib
 import os
-import socket
 import subprocess
-import threading
 
 import tokens
-from client import BUILD, Server, check, dial, main, wait_for, LIMIT
+from client import BUILD, Server, check, main, wait_for, LIMIT
+from relay import Relay
 
 SHOW = ("sh", "-c", "id -u; env; tr '\\0' '\\n' </proc/$PPID/cmdline")
 
@@ -51,46 +49,13 @@ def ways():
     server.stop()
 
 
-class Relay:
-    """A way to the server that can be cut."""
-
-    def __init__(self, url):
-        self.url, self.pairs = url, []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            pair = (self.listener.accept()[0], dial(self.url))
-            for sock in pair:
-                sock.settimeout(None)
-            self.pairs.append(pair)
-            for a, b in (pair, pair[::-1]):
-                threading.Thread(target=self.carry, args=(a, b),
-                                 daemon=True).start()
-
-    @staticmethod
-    def carry(source, sink):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-    def cut(self):
-        for sock in self.pairs[-1]:
-            # The end of one may have brought that of the other already.
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-
-
 def recovers():
     """The token is shown again when a connection is made anew."""
     right = tokens.new()
     server = Server("RequireToken=always", tokens.option("ci", right))
     relay = Relay(server.url)
     with subprocess.Popen(
-            [BUILD + "/execsrvctl", "run", "--url", "ws://127.0.0.1:%d" %
-             relay.listener.getsockname()[1], "sh", "-c",
+            [BUILD + "/execsrvctl", "run", "--url", relay.url, "sh", "-c",
              "echo began; read x; echo $x"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "EXECSRV_TOKEN": right}) as p:
