@@ -53,16 +53,17 @@ class Session:
                     "name": name, "path": shell}}, **members}
 
     def output(self, name):
-        """Output of both streams, and the exit code."""
-        seq, out = 0, b""
+        """Standard output, then standard error, as the two have no order; and
+        the exit code."""
+        seq, out = 0, {"stdout": b"", "stderr": b""}
         while True:
             r = self.c.call("process/read", {
                 "processId": name, "afterSeq": seq, "waitMs": 5000})
-            out += b"".join(base64.b64decode(c["chunk"])
-                            for c in r["chunks"])
+            for c in r["chunks"]:
+                out[c["stream"]] += base64.b64decode(c["chunk"])
             seq = r["nextSeq"] - 1
             if r["closed"]:
-                return out.decode(), r["exitCode"]
+                return (out["stdout"] + out["stderr"]).decode(), r["exitCode"]
 
     def run(self, script, *more, **members):
         params = self.params(script, *more, **members)
@@ -153,7 +154,7 @@ def without():
     for text, out, code in (
             ("exit 3\n", "noise\nnoise\n", 3),
             ("exec >/dev/null\n", "noise\nnoise\n", 0),
-            ("f() { : '%s'; }\n" % ("x" * 600000), "noise\nnoise\nout\n",
+            ("f() { : '%s'; }\n" % ("x" * 600000), "noise\nout\nnoise\n",
              0)):
         profile(text)
         s = Session(server)
