@@ -152,7 +152,9 @@ def example():
 
 def example_status():
     """It is there before its server, sees it stop, and says why it ended."""
-    path = compile_to("status", examples(PAGE)[1], SHARED)
+    source = examples(PAGE)[1]
+    check("= 30000" in source, source)
+    path = compile_to("status", source.replace("= 30000", "= 600000"), SHARED)
     socket_path = TMP + "/late"
     client = subprocess.Popen([path, "unix:" + socket_path],
                               stdout=subprocess.PIPE)
