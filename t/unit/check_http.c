@@ -97,7 +97,12 @@ START_TEST(variables)
 		why = NULL;
 		ck_assert_msg(http_variable(environment, bad[i],
 		    strlen(bad[i]), &why) == NULL, "%s", bad[i]);
-		ck_assert_ptr_nonnull(why);
+		/* The first twelve are protected. */
+		ck_assert_str_eq(why, i < 12 ?
+		    "cannot use executor environment variable" :
+		    strcmp(bad[i], "EMPTY") == 0 ?
+		    "requires a non-empty executor environment variable" :
+		    "requires executor environment variable");
 	}
 }
 END_TEST
