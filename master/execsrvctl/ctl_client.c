@@ -15,6 +15,7 @@
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/fanout.h"
+#include "master/execsrvctl/fleet.h"
 #include "master/execsrvctl/forward/forward.h"
 #include "master/execsrvctl/listeners.h"
 #include "master/execsrvctl/run.h"
@@ -46,6 +47,8 @@ struct client {
 	size_t			 non;
 	size_t			 parallel;
 	const char		*max_fail;	/* or NULL */
+	bool			 all;	/* of the hub */
+	const char		*label;	/* those with it, or NULL */
 	struct run_options	 run;
 	struct cp_options	 cp;
 	struct forward_options	 forward;
@@ -195,6 +198,21 @@ seconds_in_ms(const char *value)
 
 	return n != -1 ? (int)n * 1000 : client_complain(value,
 	    "not a number of seconds up to 86400");
+}
+
+static int
+take_on_all(struct client *c, const char *value)
+{
+	(void)value;
+	c->all = true;
+	return 0;
+}
+
+static int
+take_label(struct client *c, const char *value)
+{
+	c->label = value;
+	return 0;
 }
 
 static int
@@ -567,37 +585,6 @@ run_there(struct client *c)
 
 /* --- several servers --- */
 
-/* The name of an environment is enough of its URL. */
-static char *
-short_name(const char *text)
-{
-	static const char	 remote[] = "remote:";
-	const char		*at = strrchr(text, '@');
-	char			*name;
-
-	if (strncmp(text, remote, sizeof(remote) - 1) == 0 && at != NULL) {
-		text += sizeof(remote) - 1;
-		name = strndup(text, (size_t)(at - text));
-	} else {
-		name = strdup(text);
-	}
-	if (name != NULL)
-		execsrv_printable(name);
-	return name;
-}
-
-static void
-free_targets(struct fanout_options *o)
-{
-	size_t	 i;
-
-	for (i = 0; i < o->n; i++) {
-		free(o->targets[i].name);
-		server_fini(&o->targets[i].server);
-	}
-	free(o->targets);
-}
-
 static int
 add_target(struct client *c, struct fanout_options *o, const char *text)
 {
@@ -615,7 +602,7 @@ add_target(struct client *c, struct fanout_options *o, const char *text)
 	more = &o->targets[o->n];
 	memset(more, 0, sizeof(*more));
 	o->n++;
-	if ((more->name = short_name(text)) == NULL)
+	if ((more->name = fanout_name(text)) == NULL)
 		return client_complain(text, strerror(errno));
 	return client_find_server(c, text, &more->server);
 }
@@ -631,6 +618,29 @@ add_list(struct client *c, struct fanout_options *o, const char *list)
 	while (r == 0 && (one = strsep(&rest, ",")) != NULL)
 		r = add_target(c, o, one);
 	free(copy);
+	return r;
+}
+
+/* Those of the hub of this machine, in its order. */
+static int
+add_all(struct client *c, struct fanout_options *o)
+{
+	struct fleet_names	 f;
+	char			*url;
+	size_t			 i;
+	int			 r = fleet_names(c->dir, c->label, &f) ==
+				    EXIT_OK ? 0 : -1;
+
+	for (i = 0; r == 0 && i < f.n; i++) {
+		if (asprintf(&url, "remote:%s@%s", f.name[i], f.registry) ==
+		    -1) {
+			r = client_complain("--all", strerror(ENOMEM));
+			break;
+		}
+		r = add_target(c, o, url);
+		free(url);
+	}
+	fleet_names_fini(&f);
 	return r;
 }
 
@@ -655,9 +665,12 @@ run_on_all(struct client *c)
 	int			 r = 0, status = EXIT_RUN;
 
 	if (c->run.tty || c->run.detach || c->url != NULL) {
-		client_complain("--on", "not with --detach, --tty or --url");
+		client_complain("--all, --on",
+		    "not with --detach, --tty or --url");
 		return EXIT_RUN;
 	}
+	if (c->all)
+		r = add_all(c, &o);
 	for (i = 0; r == 0 && i < c->non; i++)
 		r = add_list(c, &o, c->on[i]);
 	if (r == 0) {
@@ -666,7 +679,7 @@ run_on_all(struct client *c)
 		complete_run(c);
 		status = fanout_command(&o);
 	}
-	free_targets(&o);
+	fanout_free_targets(&o);
 	return status;
 }
 
@@ -689,7 +702,11 @@ do_run(struct client *c, int argc, char **argv)
 {
 	(void)argc;
 	c->run.argv = (const char *const *)argv;
-	if (c->non > 0)
+	if (c->label != NULL && !c->all) {
+		client_complain("--label", "only with --all");
+		return EXIT_RUN;
+	}
+	if (c->non > 0 || c->all)
 		return run_on_all(c);
 	return add_term(c) == 0 ? run_there(c) : EXIT_RUN;
 }

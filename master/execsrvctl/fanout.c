@@ -73,6 +73,38 @@ struct fanout {
 static void	 task_fail(struct task *, enum result, const char *, ...)
 		    PRINTF(3, 4);
 
+/* --- targets --- */
+
+char *
+fanout_name(const char *text)
+{
+	static const char	 remote[] = "remote:";
+	const char		*at = strrchr(text, '@');
+	char			*name;
+
+	if (strncmp(text, remote, sizeof(remote) - 1) == 0 && at != NULL) {
+		text += sizeof(remote) - 1;
+		name = strndup(text, (size_t)(at - text));
+	} else {
+		name = strdup(text);
+	}
+	if (name != NULL)
+		execsrv_printable(name);
+	return name;
+}
+
+void
+fanout_free_targets(struct fanout_options *o)
+{
+	size_t	 i;
+
+	for (i = 0; i < o->n; i++) {
+		free(o->targets[i].name);
+		server_fini(&o->targets[i].server);
+	}
+	free(o->targets);
+}
+
 /* --- output --- */
 
 /* Lose no line that is printed: what cannot be queued ends all. */

@@ -31,6 +31,15 @@ struct fanout_options {
 };
 
 /*
+ * How a server is called in output, by its URL or name: of an environment of a
+ * registry the environment.  malloc'd and printable, or NULL.
+ */
+char	*fanout_name(const char *text) MUST_CHECK;
+
+/* Free targets, and what is in them. */
+void	 fanout_free_targets(struct fanout_options *o);
+
+/*
  * Run it everywhere, and return the exit status.  Blocks signals, as
  * run_command().
  */

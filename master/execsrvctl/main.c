@@ -19,6 +19,7 @@
 #include "master/execsrvctl/ctl_tail.h"
 #include "master/execsrvctl/events.h"
 #include "master/execsrvctl/logs.h"
+#include "master/execsrvctl/fleet.h"
 #include "master/execsrvctl/sandbox.h"
 #include "master/execsrvctl/since.h"
 #include "master/execsrvctl/term.h"
@@ -57,6 +58,8 @@ static int	 cmd_client(const struct command *, struct options *, int,
 static int	 cmd_config(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_control(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_fleet(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_help(const struct command *, struct options *, int,
 		    char **);
@@ -801,6 +804,17 @@ cmd_wait(const struct command *c, struct options *o, int argc, char **argv)
 		return EXIT_OTHER;
 	return execsrvctl_finish(waits_end(o->dir, argv[optind],
 	    argv[optind + 1]));
+}
+
+static int
+cmd_fleet(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct fleet_options	 f = { .dir = o->dir, .json = o->json };
+
+	(void)c;
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	return execsrvctl_finish(fleet_command(&f, argc, argv));
 }
 
 static int

@@ -1,0 +1,31 @@
+/* "execsrvctl fleet": the environments of a hub, and its tokens. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fleet_options {
+	const char	*dir;		/* the hub's, or NULL */
+	bool		 json;
+};
+
+#define FLEET_USAGE \
+	"list [-l KEY=VALUE] | show ENVIRONMENT | ping ENVIRONMENT... | " \
+	"evict ENVIRONMENT | drain [ENVIRONMENT] | undrain | hubs | " \
+	"status | token new|list|revoke"
+
+/* Run it, with its name as argv[0].  Return an exit status. */
+int	 fleet_command(struct fleet_options *o, int argc, char **argv);
+
+/*
+ * Collect the environments of a label (NULL: of all), and the URL of their
+ * registry; malloc'd, as the names.  Return an exit status, after a complaint.
+ */
+struct fleet_names {
+	char	**name;
+	size_t	 n;
+	char	*registry;
+};
+int	 fleet_names(const char *dir, const char *label,
+	    struct fleet_names *out);
+void	 fleet_names_fini(struct fleet_names *f);
