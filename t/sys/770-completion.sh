@@ -69,7 +69,7 @@ for option in $(grep -o '^  --[a-z0-9-]*' "$DIR/help"); do
 done
 
 # What is optional ends where it ends, in the manual too.
-for usage in 'cp Oo Fl r Oc Ar src Ar dst' \
+for usage in 'cp Oo Fl r Oc Ar src Ns ... Ar dst' \
     'attach Ar session Ns Oo Ar /process Oc' \
     'top Oo Fl b Oc Oo Fl d Ar seconds Oc Oo Fl n Ar times Oc'; do
 	grep -qxF ".It Cm $usage" "$BUILD/man/execsrvctl.8" ||
