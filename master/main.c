@@ -487,6 +487,10 @@ main(int argc, char **argv)
 		return 1;
 	}
 	m.monitor = handoff_take(&m.handed, HANDOFF_MONITOR);
+	/* Started from a descriptor, or by a script in its place. */
+	if (m.handed.text[HANDOFF_PROGRAM] != NULL)
+		snprintf(o.program.path, sizeof(o.program.path), "%s",
+		    m.handed.text[HANDOFF_PROGRAM]);
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
 		fatal("sodium_init");

@@ -26,6 +26,7 @@
 	HANDOFF(CONTROL, control)	/* the control socket */	\
 	HANDOFF(CREDENTIAL, credential)	/* see cred_keep() */		\
 	HANDOFF(LOCK, lock)		/* on the run directory; its path */ \
+	HANDOFF(PROGRAM, program)	/* its path */			\
 	HANDOFF(WATCHER, watcher)	/* channel to it; its pid */	\
 	HANDOFF(ASKER, asker)		/* who asked for the upgrade */	\
 	HANDOFF(FORMER, former)		/* of an upgrade: version before */ \

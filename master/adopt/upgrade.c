@@ -311,7 +311,9 @@ upgrade_put_all(const struct upgrade *u, struct handoff_lines *l)
 	    handoff_put(l, HANDOFF_CREDENTIAL, m->start.program->credential,
 	    "") == -1)
 		return -1;
-	return handoff_put(l, HANDOFF_LOCK, m->rundir.lock, m->rundir.path);
+	return handoff_put(l, HANDOFF_PROGRAM, -1, m->start.program->path) ==
+	    -1 ? -1 : handoff_put(l, HANDOFF_LOCK, m->rundir.lock,
+	    m->rundir.path);
 }
 
 /* As we were started. */
