@@ -252,6 +252,7 @@ def awaited():
     check(is_alive(other), "another one was killed")
     stage.say(other, ("orphan", number(1, 1)))
     stage.wait_log(r"worker %d: awaited -> serving" % other)
+    os.unlink(stage.folder + "/orphans")
     stage.end(other)
     stage.hang_up()
     stage.server.stop()

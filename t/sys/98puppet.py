@@ -67,20 +67,20 @@ def obey(sock, order):
 
 
 def next_master():
-    """A channel to it; None: none is wanted."""
-    try:
-        with open(HERE + "/orphans", encoding="ascii") as f:
-            path = f.read()
-    except FileNotFoundError:
-        return None
-    while True:
+    """A channel to it; None: none is wanted any more."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        time.sleep(0.02)
+        if not os.path.exists(HERE + "/orphans"):
+            return None
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            sock.connect(path)
+            with open(HERE + "/orphans", encoding="ascii") as f:
+                sock.connect(f.read())
             return sock
         except OSError:
             sock.close()
-            time.sleep(0.02)
+    return None
 
 
 def work(sock):
@@ -88,19 +88,20 @@ def work(sock):
     orders = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     orders.bind(name)
     sock.setblocking(True)
-    kept = []
+    kept, may_come = [], False
     with open(name + ".got", "w", encoding="ascii", buffering=1) as got:
         while True:
             ready = select.select([sock, orders], [], [])[0]
             if sock in ready:
                 data, fds = receive(sock)
                 if not data:
-                    sock = next_master()
+                    sock = next_master() if may_come else None
                     if sock is None:
                         return
                     with open(name + ".came", "w", encoding="ascii"):
                         continue
                 kept += fds
+                may_come |= data[0] == KIND["assign"]
                 got.write("%d %s\n" % (data[0], data[1:].hex()))
             if orders in ready:
                 obey(sock, orders.recv(1 << 20))
