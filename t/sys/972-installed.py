@@ -235,6 +235,46 @@ def kubernetes():
     accepted(["-D", *one["args"]])
 
 
+def hub():
+    """A hub in Kubernetes: what it starts is there, and takes these words."""
+    try:
+        import yaml
+    except ImportError:
+        say("  left out: no python3-yaml")
+        return
+    d, service = yaml.safe_load_all(read("kubernetes-hub.yaml"))
+    template = d["spec"]["template"]
+    for selector in (d["spec"]["selector"]["matchLabels"],
+                     service["spec"]["selector"]):
+        check(selector.items() <= template["metadata"]["labels"].items(),
+              "the selector")
+    one, = template["spec"]["containers"]
+    check(one["securityContext"]["readOnlyRootFilesystem"], "writable")
+    check({m["name"] for m in one["volumeMounts"]} <=
+          {v["name"] for v in template["spec"]["volumes"]}, "volumes")
+    ports = {p["name"] for p in one["ports"]}
+    check({one[probe]["httpGet"]["port"] for probe in
+           ("livenessProbe", "readinessProbe")} |
+          {p["targetPort"] for p in service["spec"]["ports"]} <= ports,
+          "ports")
+    dest = tempfile.mkdtemp(dir=TMP)
+    make("install", dest)
+    path, *words = one["command"]
+    wants(path, files(dest))
+    # All but the configuration, which is not here.
+    at = words.index("-f")
+    secret = TMP + "/secret"
+    with open(secret, "w", encoding="ascii") as f:
+        os.fchmod(f.fileno(), 0o600)
+        f.write("0" * 64 + "\n")
+    said = subprocess.run([BUILD + "/execsrv-hub", "-T", *words[:at],
+                           *words[at + 2:], "-o", "SecretFile=" + secret,
+                           "-o", "FleetUrl=https://hub.example.org", "-o",
+                           "Listen=http://127.0.0.1:1"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    check("HubUser nobody" in said.stdout, said)
+
+
 def nomad():
     text = read("execsrv.nomad.hcl")
     bare = re.sub(r'"[^"\n]*"', '""', re.sub(r"(?m)^#.*\n", "", text))
@@ -249,4 +289,5 @@ def nomad():
 
 
 if __name__ == "__main__":
-    main(installed, without, rotation, dockerfile, linked, kubernetes, nomad)
+    main(installed, without, rotation, dockerfile, linked, kubernetes, hub,
+         nomad)
