@@ -154,7 +154,8 @@ ctl_status(struct ctl_client *c)
 	NUMBER("peak_kib"),						\
 	NUMBER("command_kib"), NUMBER("rss"), NUMBER("cpu_ms"),		\
 	NUMBER("read"),							\
-	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id")
+	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id"), \
+	TEXT("version")
 
 /* rep NULL: the session has no worker, or it does not answer. */
 static const char *
@@ -203,6 +204,8 @@ fill_session(struct ctl_row *row, const struct route *r,
 	else
 		ctl_row_text(row, "");
 	ctl_row_text(row, r->id);
+	ctl_row_text(row, r->owner == NULL || r->owner->version[0] == '\0' ?
+	    PACKAGE_VERSION : r->owner->version);
 }
 
 static void
@@ -267,8 +270,6 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	fill_session(&row, r, rep);
 	ctl_row_number(&row, r->uplink);
 	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
-	ctl_row_text(&row, r->owner == NULL || r->owner->version[0] == '\0' ?
-	    PACKAGE_VERSION : r->owner->version);
 	ctl_row_list(&row, &c->text);
 	buf_init(&refused, (size_t)LIMIT_CONTROL_MESSAGE / 4);
 	for (i = 0; rep != NULL && i < rep->n_refused; i++) {
@@ -288,7 +289,6 @@ ctl_show(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
 		SESSION_COLUMNS, NUMBER("uplink"), TEXT("transcript"),
-		TEXT("version"),
 		LIST("processes"), LIST("refused"), END
 	};
 	struct route			*r;

@@ -152,6 +152,8 @@ def goes_on():
     wait_for(lambda: server.log().count("was replaced by") == UPGRADES + 1, LIMIT,
              "an upgrade by a signal")
     check(c.run("q", "echo", "x") == (b"x\n", 0), "a command")
+    check({r["version"] for r in lib.ask(server, "sessions")} ==
+          {server.status()["version"]}, "versions of the sessions")
     for one in c, t, again:
         one.close()
     server.stop()
