@@ -77,7 +77,9 @@ head_sum(const void *head, size_t size)
 	size_t	 end = sizeof(struct records_head) -
 		    offsetof(struct records_head, next_number);
 
-	return sum_of((const uint8_t *)head + skip, size - skip - end);
+	/* What is before the sum, and what is behind it. */
+	return sum_of(head, offsetof(struct records_head, sum)) ^
+	    sum_of((const uint8_t *)head + skip, size - skip - end);
 }
 
 /* --- reading --- */

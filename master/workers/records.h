@@ -69,7 +69,7 @@ struct records_head {
 	uint32_t	 version;
 	uint32_t	 head_size, record_size;	/* bytes */
 	uint32_t	 deaths;	/* of masters, so far */
-	uint64_t	 sum;		/* of what follows, but for the end */
+	uint64_t	 sum;		/* of all but the end */
 	uint64_t	 instance;	/* random */
 	uint8_t		 boot[16];	/* random_boot_id, see proc(5) */
 	char		 program[24];	/* version of who wrote it */

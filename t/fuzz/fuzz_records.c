@@ -85,7 +85,8 @@ repair(uint8_t *file, size_t size, uint8_t how)
 	if (h.head_size < sizeof(h) || h.head_size > size)
 		return;
 	if ((how & 1) != 0) {
-		h.sum = sum_of(file + skip, h.head_size - skip - END);
+		h.sum = sum_of(file, offsetof(struct records_head, sum)) ^
+		    sum_of(file + skip, h.head_size - skip - END);
 		memcpy(file + offsetof(struct records_head, sum), &h.sum,
 		    sizeof(h.sum));
 	}

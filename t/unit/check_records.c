@@ -298,6 +298,12 @@ START_TEST(test_longer)
 	    why), -1);
 	ck_assert_ptr_nonnull(strstr(why, "2"));
 	((struct records_head *)(void *)data)->version = 1;
+	/* Sizes in the head are in its sum. */
+	((struct records_head *)(void *)data)->record_size += 8;
+	ck_assert_int_eq(records_parse(data, size, boot, &h, &events, &nfound,
+	    why), -1);
+	ck_assert_ptr_nonnull(strstr(why, "damaged"));
+	((struct records_head *)(void *)data)->record_size -= 8;
 	/* Another boot: those processes are gone. */
 	boot[3] ^= 1;
 	ck_assert_int_eq(records_parse(data, size, boot, &h, &events, &nfound,
