@@ -66,6 +66,27 @@ rundirs_default(char **dir_out)
 }
 
 int
+rundirs_hub(const char *told, char *out, size_t size)
+{
+	const char	*env = getenv("EXECSRV_HUB_RUNTIME_DIR");
+	const char	*xdg = getenv("XDG_RUNTIME_DIR");
+	int		 n;
+
+	if (told != NULL && told[0] != '\0')
+		n = snprintf(out, size, "%s", told);
+	else if (env != NULL && env[0] == '/')
+		n = snprintf(out, size, "%s", env);
+	else if (geteuid() == 0)
+		n = snprintf(out, size, "%s", EXECSRV_RUNSTATEDIR "-hub");
+	else if (xdg != NULL && xdg[0] == '/')
+		n = snprintf(out, size, "%s/execsrv-hub", xdg);
+	else
+		n = snprintf(out, size, "/tmp/execsrv-hub-%lu",
+		    (unsigned long)geteuid());
+	return n > 0 && (size_t)n < size ? 0 : -1;
+}
+
+int
 rundirs_address(const char *dir, const char *name, struct sockaddr_un *un_out)
 {
 	size_t	 n;

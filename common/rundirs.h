@@ -11,6 +11,12 @@
  */
 int	 rundirs_default(char **dir_out);
 
+/*
+ * The one of execsrv-hub; told: by an option or setting, NULL or "": the
+ * default.  0, or -1: too long.
+ */
+int	 rundirs_hub(const char *told, char *out, size_t size) MUST_CHECK;
+
 /* A file in there with the URLs of the listeners, readable by all clients. */
 #define RUNDIRS_LISTEN	"listen"
 

@@ -40,28 +40,6 @@ hubask_fail(struct control_error *e, int status, const char *fmt, ...)
 	return status;
 }
 
-/* As execsrv-hub(8) chooses it. */
-static int
-hubask_directory(const char *told, char *out, size_t size)
-{
-	const char	*env = getenv("EXECSRV_HUB_RUNTIME_DIR");
-	const char	*xdg = getenv("XDG_RUNTIME_DIR");
-	int		 n;
-
-	if (told != NULL)
-		n = snprintf(out, size, "%s", told);
-	else if (env != NULL && env[0] == '/')
-		n = snprintf(out, size, "%s", env);
-	else if (geteuid() == 0)
-		n = snprintf(out, size, "%s", EXECSRV_RUNSTATEDIR "-hub");
-	else if (xdg != NULL && xdg[0] == '/')
-		n = snprintf(out, size, "%s/execsrv-hub", xdg);
-	else
-		n = snprintf(out, size, "/tmp/execsrv-hub-%lu",
-		    (unsigned long)geteuid());
-	return n > 0 && (size_t)n < size ? 0 : -1;
-}
-
 /* The default below /tmp could be anybody's. */
 static bool
 is_trusted(int fd)
@@ -80,7 +58,7 @@ hubask_open(const char *told, int *fd_out, struct control_error *e)
 	char			 dir[sizeof(un.sun_path)];
 
 	*fd_out = -1;
-	if (hubask_directory(told, dir, sizeof(dir)) == -1 ||
+	if (rundirs_hub(told, dir, sizeof(dir)) == -1 ||
 	    rundirs_address(dir, HUB_SOCKET, &un) == -1)
 		return hubask_fail(e, EXIT_OTHER, "%s", strerror(
 		    ENAMETOOLONG));

@@ -144,27 +144,6 @@ hublisten_check(const struct hubconf *c, struct conf_error *e)
 
 /* --- the run directory --- */
 
-static int
-hublisten_directory(const struct hubconf *c, char *out, size_t size)
-{
-	const char	*env = getenv("EXECSRV_HUB_RUNTIME_DIR");
-	const char	*xdg = getenv("XDG_RUNTIME_DIR");
-	int		 n;
-
-	if (c->runtime_dir[0] != '\0')
-		n = snprintf(out, size, "%s", c->runtime_dir);
-	else if (env != NULL && env[0] == '/')
-		n = snprintf(out, size, "%s", env);
-	else if (geteuid() == 0)
-		n = snprintf(out, size, "%s", EXECSRV_RUNSTATEDIR "-hub");
-	else if (xdg != NULL && xdg[0] == '/')
-		n = snprintf(out, size, "%s/execsrv-hub", xdg);
-	else
-		n = snprintf(out, size, "/tmp/execsrv-hub-%lu",
-		    (unsigned long)geteuid());
-	return n > 0 && (size_t)n < size ? 0 : -1;
-}
-
 /* We trust what is in it: no symlink, no other owner. */
 static int
 hublisten_trust(const char *dir)
@@ -192,7 +171,7 @@ hublisten_control(const struct hubconf *c, int *lock_out)
 	char			 dir[128], path[160];
 	int			 lock;
 
-	if (hublisten_directory(c, dir, sizeof(dir)) == -1) {
+	if (rundirs_hub(c->runtime_dir, dir, sizeof(dir)) == -1) {
 		log_warnx("RuntimeDirectory: too long");
 		return -1;
 	}

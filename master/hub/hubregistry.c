@@ -70,6 +70,29 @@ hub_moment(struct hub *h)
 	return h->registered;
 }
 
+/* What is granted is logged; what both sides are told begins the answer. */
+static void
+grant_begin(struct call *c, struct json_out *o, struct buf *b,
+    const char *event, const uint8_t *registration, const char *url)
+{
+	char	 id[REGISTRATION_TEXT + 1];
+
+	registration_text(registration, id);
+	hubaudit(c->hub, event, (const struct hubaudit_item[]){
+	    { "subject", c->who.name, 0 },
+	    { "environment", c->environment, 0 },
+	    { "address", c->door->address, 0 },
+	    { "registration", id, 0 },
+	    { NULL, NULL, 0 } });
+	buf_init(b, HUBCALL_ROOM);
+	json_out_init(o, b);
+	json_out_open(o, '{');
+	call_pair(o, "environment_id", c->environment);
+	call_pair(o, "url", url);
+	call_pair(o, "security_profile", HUBCALL_PROFILE);
+	call_pair(o, "executor_registration_id", id);
+}
+
 static void
 call_grant_executor(struct call *c, const struct hubkey *key,
     const struct subject_limits *max)
@@ -79,7 +102,6 @@ call_grant_executor(struct call *c, const struct hubkey *key,
 	struct buf		 b;
 	struct ticket		 t;
 	char			 text[TICKET_MAX + 1], url[URL_MAX];
-	char			 id[REGISTRATION_TEXT + 1];
 
 	api_ticket_for(&t, &c->who, conf->ticket_lifetime / 1000);
 	registration_make(t.registration, hub_moment(c->hub));
@@ -90,21 +112,8 @@ call_grant_executor(struct call *c, const struct hubkey *key,
 	ticket_write(c->hub->site->keys, TICKET_EXECUTOR, c->environment, &t,
 	    text);
 	api_url(conf->fleet_url, c->environment, text, url);
-	registration_text(t.registration, id);
 	HUB_COUNT(c->hub, registers);
-	hubaudit(c->hub, "register", (const struct hubaudit_item[]){
-	    { "subject", c->who.name, 0 },
-	    { "environment", c->environment, 0 },
-	    { "address", c->door->address, 0 },
-	    { "registration", id, 0 },
-	    { NULL, NULL, 0 } });
-	buf_init(&b, HUBCALL_ROOM);
-	json_out_init(&o, &b);
-	json_out_open(&o, '{');
-	call_pair(&o, "environment_id", c->environment);
-	call_pair(&o, "url", url);
-	call_pair(&o, "security_profile", HUBCALL_PROFILE);
-	call_pair(&o, "executor_registration_id", id);
+	grant_begin(c, &o, &b, "register", t.registration, url);
 	json_out_close(&o, '}');
 	call_answer(c, &o, &b);
 }
@@ -163,7 +172,6 @@ call_grant_harness(struct call *c, const struct engine_place *p,
 	struct buf		 b;
 	struct ticket		 t;
 	char			 text[TICKET_MAX + 1], url[URL_MAX];
-	char			 id[REGISTRATION_TEXT + 1];
 
 	hubrules_limits(conf, &c->who.is, false, &max);
 	api_ticket_for(&t, &c->who, HARNESS_LIFE);
@@ -178,21 +186,8 @@ call_grant_harness(struct call *c, const struct engine_place *p,
 	t.until = t.made + AUTH_LIFE;
 	ticket_write(c->hub->site->keys, TICKET_AUTHORIZATION, c->environment,
 	    &t, text);
-	registration_text(t.registration, id);
 	HUB_COUNT(c->hub, connects);
-	hubaudit(c->hub, "connect", (const struct hubaudit_item[]){
-	    { "subject", c->who.name, 0 },
-	    { "environment", c->environment, 0 },
-	    { "address", c->door->address, 0 },
-	    { "registration", id, 0 },
-	    { NULL, NULL, 0 } });
-	buf_init(&b, HUBCALL_ROOM);
-	json_out_init(&o, &b);
-	json_out_open(&o, '{');
-	call_pair(&o, "environment_id", c->environment);
-	call_pair(&o, "url", url);
-	call_pair(&o, "security_profile", HUBCALL_PROFILE);
-	call_pair(&o, "executor_registration_id", id);
+	grant_begin(c, &o, &b, "connect", t.registration, url);
 	call_put_key(&o, "executor_public_key", &p->key);
 	call_pair(&o, "harness_key_authorization", text);
 	json_out_close(&o, '}');
@@ -274,8 +269,8 @@ call_is_authorized(const struct call *c, const struct hubkey *harness)
 	    (struct span){ json_text(j, i), json_tok(j, i)->len }, now,
 	    s->conf.bearer_skew / 1000, &t) != TICKET_GOOD)
 		return false;
-	hubkey_hash(harness, hash);
 	registration_text(t.registration, id);
+	hubkey_hash(harness, hash);
 	return memcmp(hash, t.harness, sizeof(hash)) == 0 &&
 	    call_text_is(c, "executor_registration_id", id) &&
 	    site_recall(s, t.subject, now, &who);

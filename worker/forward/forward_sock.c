@@ -88,7 +88,7 @@ listen_unix(const char *path)
 static int
 use_address(const struct addrinfo *a, bool listens)
 {
-	int	 fd, one = 1, saved;
+	int	 fd, one = 1;
 
 	if ((fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1)
 		return -1;
@@ -98,9 +98,7 @@ use_address(const struct addrinfo *a, bool listens)
 	    listen(fd, BACKLOG) == 0 :
 	    connect(fd, a->ai_addr, a->ai_addrlen) == 0)
 		return fd;
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return -1;
 }
 

@@ -46,7 +46,7 @@ listen_path(const char *path)
 {
 	struct sockaddr_un	 sun;
 	mode_t			 mask;
-	int			 fd, r, saved;
+	int			 fd, r;
 
 	if (path_address(path, &sun) == -1 ||
 	    (fd = socket(AF_UNIX, KIND, 0)) == -1)
@@ -56,16 +56,14 @@ listen_path(const char *path)
 	umask(mask);
 	if (r == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return -1;
 }
 
 static int
 listen_address(const struct addrinfo *a)
 {
-	int	 fd, one = 1, saved;
+	int	 fd, one = 1;
 
 	if ((fd = socket(a->ai_family, KIND, 0)) == -1)
 		return -1;
@@ -75,9 +73,7 @@ listen_address(const struct addrinfo *a)
 	    bind(fd, a->ai_addr, a->ai_addrlen) == 0 &&
 	    listen(fd, BACKLOG) == 0)
 		return fd;
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return -1;
 }
 
@@ -164,15 +160,13 @@ forward_local_listen(struct forward_end *from, int fds[FORWARD_LISTENERS])
 static int
 connect_socket(int family, const struct sockaddr *a, socklen_t len)
 {
-	int	 fd, saved;
+	int	 fd;
 
 	if ((fd = socket(family, KIND, 0)) == -1)
 		return -1;
 	if (connect(fd, a, len) == 0 || errno == EINPROGRESS)
 		return fd;
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return -1;
 }
 
