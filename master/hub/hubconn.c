@@ -20,7 +20,7 @@ struct hubconn_sending {
 };
 
 struct hubconn {
-	TAILQ_ENTRY(hubconn)		 entry;	/* of those that are gone */
+	TAILQ_ENTRY(hubconn)		 entry;	/* finishing or gone */
 	struct hubconn_loop		*loop;
 	const struct hubconn_events	*events;	/* NULL: nobody's */
 	void				*arg;
@@ -59,6 +59,7 @@ hubconn_loop_init(struct hubconn_loop *l, struct event_base *base)
 {
 	memset(l, 0, sizeof(*l));
 	l->base = base;
+	TAILQ_INIT(&l->finishing);
 	TAILQ_INIT(&l->gone);
 	timer_init(&l->reap, base, hubconn_on_reap, l);
 }
@@ -66,6 +67,10 @@ hubconn_loop_init(struct hubconn_loop *l, struct event_base *base)
 void
 hubconn_loop_fini(struct hubconn_loop *l)
 {
+	struct hubconn	*c;
+
+	while ((c = TAILQ_FIRST(&l->finishing)) != NULL)
+		hubconn_free(&c);
 	timer_stop(&l->reap);
 	hubconn_on_reap(l);
 }
@@ -117,6 +122,8 @@ hubconn_free(struct hubconn **cp)
 	*cp = NULL;
 	if (c == NULL)
 		return;
+	if (c->is_finishing)
+		TAILQ_REMOVE(&c->loop->finishing, c, entry);
 	hubconn_stop_sending(c);
 	io_stop(&c->in);
 	buf_fini(&c->out);
@@ -349,6 +356,8 @@ hubconn_finish(struct hubconn **cp)
 
 	*cp = NULL;
 	c->events = NULL;
+	if (!c->is_finishing)
+		TAILQ_INSERT_TAIL(&c->loop->finishing, c, entry);
 	c->is_finishing = true;
 	if (c->is_broken || hubconn_want_write(c) == -1) {
 		hubconn_free(&c);

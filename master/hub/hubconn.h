@@ -27,13 +27,15 @@ struct hubconn_events {
 
 struct hubconn_loop {
 	struct event_base		*base;
-	TAILQ_HEAD(, hubconn)		 gone;	/* to be freed */
+	TAILQ_HEAD(hubconns, hubconn)	 finishing;
+	struct hubconns			 gone;	/* to be freed */
 	struct timer			 reap;
 	size_t				 n;	/* connections */
 	uint64_t			 handshakes;	/* of TLS, finished */
 };
 
 void	 hubconn_loop_init(struct hubconn_loop *l, struct event_base *base);
+/* Ends those that hubconn_finish() was called for, too. */
 void	 hubconn_loop_fini(struct hubconn_loop *l);
 
 /*
