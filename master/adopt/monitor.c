@@ -265,16 +265,11 @@ int
 monitor_start(const struct handoff_program *program, const struct conf *log,
     int unused)
 {
-	struct monitor	*m = calloc(1, sizeof(*m));
+	struct monitor	 m = { .program = program, .log = log, .sock = -1,
+			    .signals = -1 };
 	sigset_t	 set, old;
-	int		 pair[2];
+	int		 pair[2] = { -1, -1 };
 
-	if (m == NULL) {
-		log_warn("cannot start the monitor");
-		return -1;
-	}
-	m->program = program;
-	m->log = log;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
@@ -282,19 +277,26 @@ monitor_start(const struct handoff_program *program, const struct conf *log,
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
-	if (fd_packet_pair(pair) == -1 ||
-	    sigprocmask(SIG_BLOCK, &set, &old) == -1 ||
-	    (m->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) ==
-	    -1 || (m->pid = fork()) == -1) {
+	if (sigprocmask(SIG_BLOCK, &set, &old) == -1) {
 		log_warn("cannot start the monitor");
 		return -1;
 	}
-	if (m->pid == 0) {
+	if (fd_packet_pair(pair) == -1 ||
+	    (m.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) ==
+	    -1 || (m.pid = fork()) == -1) {
+		log_warn("cannot start the monitor");
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		fd_close(&pair[0]);
+		fd_close(&pair[1]);
+		fd_close(&m.signals);
+		return -1;
+	}
+	if (m.pid == 0) {
 		sigprocmask(SIG_SETMASK, &old, NULL);
 		if (setsid() == -1)
 			log_warn("setsid");
 		fd_close(&pair[0]);
-		fd_close(&m->signals);
+		fd_close(&m.signals);
 		return pair[1];
 	}
 	/* Workers whose master died become our children. */
@@ -304,8 +306,8 @@ monitor_start(const struct handoff_program *program, const struct conf *log,
 	log_set_role("monitor");
 	fd_close(&pair[1]);
 	fd_close(&unused);
-	m->sock = pair[0];
-	monitor_run(m);
+	m.sock = pair[0];
+	monitor_run(&m);
 }
 
 /* --- in the master --- */
