@@ -629,6 +629,8 @@ rpc_init(struct rpc *rpc, struct session *s, bool is_strict,
 void
 rpc_fini(struct rpc *rpc)
 {
+	/* An initialize that was being handed over. */
+	rpc_cancel_all(rpc);
 	pathwatcher_free(&rpc->watcher);
 	snapshots_free(&rpc->snapshots);
 	sockmark_free(&rpc->sockmark);
