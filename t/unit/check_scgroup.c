@@ -220,6 +220,17 @@ wait_for(pid_t pid)
 	return status;
 }
 
+static int	 is_at_limit;
+
+/* For LeakSanitizer, which forks. */
+int	 __lsan_is_turned_off(void);
+
+int
+__lsan_is_turned_off(void)
+{
+	return is_at_limit;
+}
+
 /* As who may have no process more: fork(2) fails, outside as well. */
 static void
 fork_at_limit(const struct scgroup *g)
@@ -229,6 +240,7 @@ fork_at_limit(const struct scgroup *g)
 	if (setrlimit(RLIMIT_NPROC, &one) == -1 ||
 	    (getuid() == 0 && setresuid(USER, USER, USER) == -1))
 		_exit(2);
+	is_at_limit = 1;
 	_exit(scgroup_fork(g) == -1 && errno == EAGAIN ? 0 : 1);
 }
 
