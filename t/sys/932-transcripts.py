@@ -399,7 +399,7 @@ def wrong():
         pass
     cases = [((), "the absolute path", 78),
              ((writable,), "not permitted", 0), ((link,), "directory", 0),
-             ((file,), "directory", 0), ((TMP + "/no/such",), "No such", 0)]
+             ((file,), "directory", 0), ((TMP + "/no/such",), "No such", 78)]
     if os.geteuid() == 0:
         others = new_dir("o")
         os.mkdir(others)
