@@ -123,6 +123,9 @@ def matched():
     row = lib.ask(server, "sessions")[0]
     check(row["running"] == 2, "%s" % row)
     d = connect("unix:" + door)
+    # The master hears of it after the client has its answer.
+    wait_for(lambda: len(lib.ask(server, "sessions")) == 2, LIMIT,
+             "two sessions")
     refused(lambda: connect("unix:" + door), "too many sessions")
     # A tombstone counts no more; its user's others do.
     d.close()
