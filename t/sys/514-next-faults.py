@@ -1,0 +1,91 @@
+"""514: what stands in the way of the next master: another one at the same
+moment, and a run directory without room, or that cannot be written."""
+import atexit
+import contextlib
+import importlib
+import os
+import shutil
+import signal
+import subprocess
+
+from client import (TMP, Server, check, connect, main, skip, wait_for, BUILD,
+                    LIMIT)
+
+lib = importlib.import_module("7common")
+nextlib = importlib.import_module("5next")
+LOST = "sessions will not survive this daemon"
+
+
+def states(server):
+    """Of its sessions; none while it does not listen."""
+    with contextlib.suppress(AssertionError):
+        return [r["state"] for r in lib.ask(server, "sessions")]
+    return []
+
+
+def two_at_once():
+    """One of them has the directory and the sessions, the other one says so."""
+    server = Server()
+    c = connect(server.url)
+    c.start("p", "sleep", "1000")
+    nextlib.kill(server)
+    argv = [BUILD + "/execsrvd", "-o", "RuntimeDirectory=" + server.run,
+            "--listen", server.url]
+    for _ in range(5):
+        both = [subprocess.Popen(argv, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE) for _ in range(2)]
+        wait_for(lambda b=both: any(p.poll() is not None for p in b), LIMIT,
+                 "one of two ends")
+        loser = next(p for p in both if p.poll() is not None)
+        winner = both[1 - both.index(loser)]
+        said = loser.stderr.read().decode()
+        check(loser.returncode == 1 and "another execsrvd uses" in said, said)
+        atexit.register(winner.kill)
+        wait_for(lambda: states(server) == ["attached"], LIMIT, "adopted")
+        winner.send_signal(signal.SIGKILL)
+        winner.communicate()
+    server = nextlib.Next(server)
+    nextlib.adopted(server, 1)
+    check(c.run("q", "echo", "x") == (b"x\n", 0), "a command")
+    c.close()
+    server.stop()
+
+
+def on(options):
+    """A server whose run directory is a file system of its own."""
+    folder = TMP + "/small"
+    os.makedirs(folder, exist_ok=True)
+    return Server("RuntimeDirectory=%s/run" % folder, run=False, prefix=(
+        "unshare", "-m", "sh", "-c", "mount -t tmpfs -o %s none %s && "
+        "exec \"$@\"" % (options, folder), "sh"))
+
+
+def without_room():
+    """It serves, and says what it cannot do."""
+    if os.getuid() != 0 or shutil.which("unshare") is None:
+        skip("mounts take root")
+    server = on("size=64k,mode=755")
+    check(LOST in server.log() and "No space left" in server.log(),
+          server.log())
+    with connect(server.url) as c:
+        check(c.run("p", "echo", "x") == (b"x\n", 0), "a command")
+    server.stop()
+
+
+def filled_later():
+    """Those that have a record survive; the others are told about."""
+    if os.getuid() != 0 or shutil.which("unshare") is None:
+        skip("mounts take root")
+    server = on("size=140k,mode=755")
+    check(LOST not in server.log(), server.log())
+    clients = [connect(server.url) for _ in range(70)]
+    wait_for(lambda: "No space left" in server.log(), LIMIT, "no room")
+    for c in clients:
+        check(c.run("p", "echo", "x") == (b"x\n", 0), "a command")
+        c.sock.close()
+    server.stop()
+
+
+if __name__ == "__main__":
+    main(two_at_once, without_room, filled_later)
