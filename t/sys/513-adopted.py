@@ -124,8 +124,7 @@ def matched():
     check(row["running"] == 2, "%s" % row)
     d = connect("unix:" + door)
     # The master hears of it after the client has its answer.
-    wait_for(lambda: len(lib.ask(server, "sessions")) == 2, LIMIT,
-             "two sessions")
+    wait_for(lambda: server.status()["attached"] == "2", LIMIT, "attached")
     refused(lambda: connect("unix:" + door), "too many sessions")
     # A tombstone counts no more; its user's others do.
     d.close()
