@@ -469,14 +469,11 @@ child_on_settled(struct child *c)
 		route_lose(c->route);
 }
 
-/* The start time is what tells the process from a later one of its pid. */
+/* The time tells the process from a later one of its pid. */
 static void
 child_on_pid(struct child *c)
 {
-	struct ptree_stat	 st;
-
-	if (c->master->records != NULL && ptree_stat(c->pid, &st) == 0)
-		c->started = st.start;
+	c->started = ptree_now();
 	if (c->route != NULL)
 		route_record(c->route);
 }

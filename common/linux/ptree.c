@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -108,6 +109,17 @@ add_process(struct pids *p, pid_t pid)
 		add_children(p, path);
 	}
 	closedir(d);
+}
+
+uint64_t
+ptree_now(void)
+{
+	struct timespec	 t = { 0, 0 };
+	uint64_t	 ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * ticks + (uint64_t)t.tv_nsec /
+	    (1000000000 / ticks);
 }
 
 int

@@ -21,6 +21,12 @@ struct ptree_stat {
 	uint64_t	 start;		/* with the pid it identifies it */
 };
 
+/*
+ * Now, as such a start.  A process that has the pid of one that we know to live
+ * now, and was not started later, is that one.
+ */
+uint64_t	 ptree_now(void);
+
 /* 0, or -1: there is no such process. */
 int	 ptree_stat(pid_t pid, struct ptree_stat *out) MUST_CHECK;
 

@@ -135,7 +135,7 @@ is_recorded(const struct record *r, pid_t *parent_out)
 	struct ptree_stat	 st;
 
 	if (r->pid <= 1 || ptree_stat((pid_t)r->pid, &st) == -1 ||
-	    !st.is_alive || st.start != r->started)
+	    !st.is_alive || st.start > r->started)
 		return false;
 	*parent_out = st.parent;
 	return true;

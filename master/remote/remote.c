@@ -540,9 +540,8 @@ remote_send_start(struct remote *r)
 static void
 remote_start(struct remote *r)
 {
-	struct master		*m = r->master;
-	struct ptree_stat	 st;
-	int			 sock;
+	struct master	*m = r->master;
+	int		 sock;
 
 	assert(r->state == REMOTE_STOPPED && r->chan == NULL);
 	r->started = clock_ms();
@@ -557,8 +556,7 @@ remote_start(struct remote *r)
 		return;
 	}
 	r->pid_uid = m->start.is_root ? m->uplinks.uid : geteuid();
-	if (ptree_stat(r->pid, &st) == 0)
-		remote_record(r, st.start);
+	remote_record(r, ptree_now());
 	remote_send_start(r);
 	do_register(r);
 }

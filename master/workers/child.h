@@ -96,7 +96,7 @@ struct child {
 	unsigned		 id;
 	struct cgroups_worker	 cgroups;
 	pid_t			 pid;		/* 0: not known yet */
-	uint64_t		 started;	/* struct ptree_stat */
+	uint64_t		 started;	/* not later: ptree_now() */
 	int			 pidfd;		/* not our child; else -1 */
 	struct io		 pidfd_ev;
 	uint64_t		 marks;		/* of its commands, a range */

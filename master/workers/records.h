@@ -45,7 +45,7 @@ struct record {
 	int32_t		 pid;		/* 0: not known */
 	uint32_t	 uid, client_uid;
 	uint32_t	 uplink;
-	uint64_t	 started;	/* of the process: struct ptree_stat */
+	uint64_t	 started;	/* not later, ptree_now() */
 	uint64_t	 marks;		/* of its commands: ptree_new_marks() */
 	uint64_t	 born;		/* ms, monotonic */
 	uint64_t	 until;		/* likewise; 0: not set */

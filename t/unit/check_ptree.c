@@ -217,6 +217,40 @@ START_TEST(test_skip)
 }
 END_TEST
 
+/* The clock of starts is the kernel's, to the tick. */
+START_TEST(test_now)
+{
+	struct ptree_stat	 st;
+	uint64_t		 before = ptree_now(), after, last;
+	pid_t			 pid;
+
+	ck_assert_int_ne(pid = fork(), -1);
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	after = ptree_now();
+	ck_assert_int_eq(ptree_stat(pid, &st), 0);
+	ck_assert_uint_ge(st.start, before);
+	ck_assert_uint_le(st.start, after);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	/* One that begins in a later tick is later. */
+	last = ptree_now();
+	while (ptree_now() == last)
+		usleep(1000);
+	ck_assert_int_ne(pid = fork(), -1);
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	ck_assert_int_eq(ptree_stat(pid, &st), 0);
+	ck_assert_uint_gt(st.start, last);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 /* Without descriptors nobody knows who the children are, but whether any is. */
 START_TEST(test_blind)
 {
@@ -464,6 +498,7 @@ main(void)
 	    (int)(sizeof(ways) / sizeof(ways[0])));
 	tcase_add_test(t, test_nobody);
 	tcase_add_test(t, test_skip);
+	tcase_add_test(t, test_now);
 	tcase_add_test(t, test_blind);
 	tcase_add_test(t, test_order);
 	tcase_add_test(t, test_forked_meanwhile);
