@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from client import (BUILD, LIMIT, TMP, Server, check, connect, main,
-                    skip)
+                    skip, wait_for)
 
 SRC = os.environ.get("SRCDIR", ".")
 HEADER = SRC + "/common/client/execsrv.h"
@@ -161,6 +161,8 @@ def example_status():
     server = Server(listen=["unix:" + socket_path])
     line = client.stdout.readline()
     check(line == b"connected\n", line)
+    # A connection that has no session yet is closed without a word.
+    wait_for(lambda: server.status()["attached"] == "1", LIMIT, "counted")
     server.stop()
     rest = client.stdout.read().decode().splitlines()
     check(client.wait(LIMIT) == 0, client.returncode)
