@@ -101,9 +101,9 @@ HTTP_O		:= $(call objs,$(wildcard worker/http/helper/*.c)) \
 PROXY_O		:= $(call objs,$(wildcard worker/proxy/helper/*.c))
 FORWARD_O	:= $(call objs,$(wildcard worker/forward/*.c))
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c \
-		   master/execsrvctl/cp/*.c master/execsrvctl/forward/*.c))
+		   master/execsrvctl/*/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
-HUB_O		:= $(call objs,$(wildcard master/hub/*.c))
+HUB_O		:= $(call objs,$(wildcard master/hub/*.c master/hub/*/*.c))
 # What it shares with the server.
 HUB_SHARED	:= $(call objs,$(patsubst %,master/auth/%.c,\
 		   jwks jwt penalty tokenline))

@@ -14,11 +14,11 @@
 #include "common/secret.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp/cp.h"
-#include "master/execsrvctl/fanout.h"
-#include "master/execsrvctl/fleet.h"
+#include "master/execsrvctl/run/fanout.h"
+#include "master/execsrvctl/fleet/fleet.h"
 #include "master/execsrvctl/forward/forward.h"
 #include "master/execsrvctl/listeners.h"
-#include "master/execsrvctl/run.h"
+#include "master/execsrvctl/run/run.h"
 #include "master/execsrvctl/servers.h"
 
 #define PARALLEL	50

@@ -19,7 +19,7 @@
 #include "master/execsrvctl/ctl_tail.h"
 #include "master/execsrvctl/events.h"
 #include "master/execsrvctl/logs.h"
-#include "master/execsrvctl/fleet.h"
+#include "master/execsrvctl/fleet/fleet.h"
 #include "master/execsrvctl/sandbox.h"
 #include "master/execsrvctl/since.h"
 #include "master/execsrvctl/term.h"

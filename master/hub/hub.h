@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #include "master/auth/penalty.h"
-#include "master/hub/door.h"
-#include "master/hub/engine.h"
-#include "master/hub/hubconn.h"
-#include "master/hub/hubdrain.h"
-#include "master/hub/replay.h"
-#include "master/hub/site.h"
-#include "master/hub/subject.h"
-#include "master/hub/switchboard.h"
+#include "master/hub/relay/door.h"
+#include "master/hub/relay/engine.h"
+#include "master/hub/relay/hubconn.h"
+#include "master/hub/relay/hubdrain.h"
+#include "master/hub/admit/replay.h"
+#include "master/hub/admit/site.h"
+#include "master/hub/admit/subject.h"
+#include "master/hub/relay/switchboard.h"
 
 enum hub_stat {
 #define HUBSTAT(name, metric, meaning)	HUBSTAT_##name,

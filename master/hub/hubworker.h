@@ -1,7 +1,7 @@
 /* The process of a hub that is on the network. */
 #pragma once
 
-#include "master/hub/site.h"
+#include "master/hub/admit/site.h"
 
 /* A listening socket. */
 struct hublistener {

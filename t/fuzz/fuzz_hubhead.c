@@ -10,8 +10,8 @@
 
 #include "common/net/httphead.h"
 #include "common/noise/relay.h"
-#include "master/hub/proxyv2.h"
-#include "master/hub/relayhead.h"
+#include "master/hub/relay/proxyv2.h"
+#include "master/hub/relay/relayhead.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/hub/hubconf.h"
-#include "master/hub/hubrules.h"
-#include "master/hub/hubtoken.h"
-#include "master/hub/ticket.h"
+#include "master/hub/admit/hubconf.h"
+#include "master/hub/admit/hubrules.h"
+#include "master/hub/admit/hubtoken.h"
+#include "master/hub/admit/ticket.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 #define NOW		1800000000

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/hub/hubrules.h"
-#include "master/hub/hubtoken.h"
-#include "master/hub/proxyv2.h"
-#include "master/hub/relayhead.h"
-#include "master/hub/replay.h"
-#include "master/hub/subject.h"
-#include "master/hub/ticket.h"
+#include "master/hub/admit/hubrules.h"
+#include "master/hub/admit/hubtoken.h"
+#include "master/hub/relay/proxyv2.h"
+#include "master/hub/relay/relayhead.h"
+#include "master/hub/admit/replay.h"
+#include "master/hub/admit/subject.h"
+#include "master/hub/admit/ticket.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 #define NOW	1800000000

@@ -12,7 +12,7 @@
 
 #include "common/client/execsrv.h"
 #include "master/execsrvctl/cp/cp_priv.h"
-#include "master/execsrvctl/reason.h"
+#include "master/execsrvctl/run/reason.h"
 
 #define NOT_COPIED	1
 

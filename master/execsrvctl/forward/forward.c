@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "master/execsrvctl/ending.h"
+#include "master/execsrvctl/run/ending.h"
 #include "master/execsrvctl/forward/forward_local.h"
 #include "master/execsrvctl/forward/forward_priv.h"
-#include "master/execsrvctl/run.h"
+#include "master/execsrvctl/run/run.h"
 
 #define WAITERS		4	/* processes that wait for connections there */
 #define CLOSE_MS	1000

@@ -1,0 +1,515 @@
+#include "master/execsrvctl/fleet/fleet.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/client/execsrv.h"
+#include "master/execsrvctl/fleet/fleet_token.h"
+#include "master/execsrvctl/fleet/hubask.h"
+#include "master/execsrvctl/table.h"
+#include "master/execsrvctl/term.h"
+
+#define COLUMNS_MAX	16
+#define CELL_MAX	1024
+#define NEXT_MAX	300	/* bytes of the name of an environment */
+
+/* Columns: members of the same names; "age" is the time since "since". */
+static const char *const	 env_columns[] = {
+	"environment", "labels", "subject", "address", "age", "streams", "in",
+	"out", NULL
+}, *const	 harness_columns[] = {
+	"harness", "address", "age", "streams", "in", "out", NULL
+}, *const	 hub_columns[] = {
+	"name", "hub_url", "executors", "draining", NULL
+}, *const	 status_columns[] = {
+	"name", "version", "pid", "age", "fleet_url", "hub_url", "draining",
+	"executors", "harnesses", "streams", "connections", "tokens",
+	"tokens_file", NULL
+};
+
+/* What is collected of an answer. */
+struct fleet_answer {
+	struct table	*t;
+	const char	*const *columns;
+	bool		 is_end_wanted;		/* of the last line */
+	bool		 is_harness_wanted;	/* else environments */
+	char		 next[NEXT_MAX + 1];	/* "": no more */
+	char		 ms[24];
+	char		 url[CELL_MAX], tokens_file[CELL_MAX];
+};
+
+static int	 fleet_complain(const char *, const char *);
+
+/* Always EXIT_USAGE. */
+static int
+fleet_complain(const char *what, const char *why)
+{
+	fprintf(stderr, "execsrvctl: fleet %s: %s\n", what, why);
+	return EXIT_USAGE;
+}
+
+/* --- rows --- */
+
+static bool
+fleet_is_number(const char *column)
+{
+	static const char *const	 numbers[] = {
+		"age", "streams", "in", "out", "pid", "executors", "harnesses",
+		"connections", "tokens", NULL
+	};
+	size_t				 i;
+
+	for (i = 0; numbers[i] != NULL; i++)
+		if (strcmp(numbers[i], column) == 0)
+			return true;
+	return false;
+}
+
+static int
+new_table(struct fleet_answer *a)
+{
+	enum table_kind	 kinds[COLUMNS_MAX];
+	char		*names[COLUMNS_MAX];
+	size_t		 i;
+	int		 r = -1;
+
+	memset(names, 0, sizeof(names));
+	for (i = 0; a->columns[i] != NULL; i++) {
+		assert(i < COLUMNS_MAX);
+		kinds[i] = fleet_is_number(a->columns[i]) ?
+		    TABLE_NUMBER : TABLE_TEXT;
+		if ((names[i] = strdup(a->columns[i])) == NULL)
+			goto out;
+	}
+	if ((a->t = table_new(i, names, kinds)) != NULL)
+		r = 0;
+ out:
+	while (i > 0)
+		free(names[--i]);
+	return r;
+}
+
+/* The member of a column; times become ages. */
+static void
+fleet_cell(const struct json *j, uint32_t row, const char *column, char *out)
+{
+	char	 at[24];
+	int64_t	 since, now = (int64_t)time(NULL);
+
+	if (strcmp(column, "in") == 0) {
+		hubask_text(j, row, "bytes_in", out, CELL_MAX);
+	} else if (strcmp(column, "out") == 0) {
+		hubask_text(j, row, "bytes_out", out, CELL_MAX);
+	} else if (strcmp(column, "age") == 0) {
+		hubask_text(j, row, row == 0 ? "started" : "since", at,
+		    sizeof(at));
+		since = strtoll(at, NULL, 10);
+		snprintf(out, CELL_MAX, "%lld", (long long)(now > since ?
+		    now - since : 0));
+	} else {
+		hubask_text(j, row, column, out, CELL_MAX);
+	}
+}
+
+static int
+fleet_add(struct fleet_answer *a, const struct json *j, uint32_t row)
+{
+	char	 text[COLUMNS_MAX][CELL_MAX], *cells[COLUMNS_MAX];
+	size_t	 n;
+
+	for (n = 0; a->columns[n] != NULL; n++) {
+		fleet_cell(j, row, a->columns[n], text[n]);
+		cells[n] = text[n];
+	}
+	return table_add(a->t, n, cells);
+}
+
+static int
+fleet_on_row(void *arg, const struct json *j, uint32_t row)
+{
+	struct fleet_answer	*a = arg;
+	bool			 is_harness;
+
+	if (row == 0) {
+		hubask_text(j, 0, "next", a->next, sizeof(a->next));
+		hubask_text(j, 0, "ms", a->ms, sizeof(a->ms));
+		hubask_text(j, 0, "hub_url", a->url, sizeof(a->url));
+		hubask_text(j, 0, "tokens_file", a->tokens_file,
+		    sizeof(a->tokens_file));
+		return a->is_end_wanted ? fleet_add(a, j, 0) : 0;
+	}
+	is_harness = json_find(j, row, "harness") != 0;
+	return a->t == NULL || is_harness != a->is_harness_wanted ? 0 :
+	    fleet_add(a, j, row);
+}
+
+/* --- questions --- */
+
+/* Ask for the next page; the reason is printed. */
+static int
+fleet_ask(const char *dir, const char *cmd, const char *key,
+    const char *value, struct fleet_answer *a)
+{
+	const char		*member[8] = { "cmd", cmd };
+	struct hubask_request	 q = { .dir = dir, .member = member };
+	struct control_error	 e;
+	size_t			 n = 2;
+	int			 status;
+
+	if (value != NULL) {
+		member[n++] = key;
+		member[n++] = value;
+	}
+	if (a->next[0] != '\0') {
+		member[n++] = "after";
+		member[n++] = a->next;	/* is sent before it changes */
+	}
+	status = hubask(&q, fleet_on_row, a, &e);
+	control_complain(&e);
+	return status;
+}
+
+static int
+fleet_print(const struct fleet_options *o, struct table *t, bool is_one)
+{
+	struct table_look	 look;
+
+	if (o->json) {
+		if (table_print_json(t, is_one, stdout) == 0)
+			return EXIT_OK;
+		perror("execsrvctl");
+		return EXIT_OTHER;
+	}
+	term_look(STDOUT_FILENO, &look);
+	if (is_one)
+		table_print_upright(t, &look, stdout);
+	else
+		table_print(t, &look, stdout);
+	return EXIT_OK;
+}
+
+/* Collect a table, page after page, and print it. */
+static int
+fleet_table(const struct fleet_options *o, const char *cmd, const char *key,
+    const char *value, struct fleet_answer *a, bool is_one)
+{
+	int	 status;
+
+	if (new_table(a) == -1) {
+		perror("execsrvctl");
+		return EXIT_OTHER;
+	}
+	do
+		status = fleet_ask(o->dir, cmd, key, value, a);
+	while (status == EXIT_OK && a->next[0] != '\0');
+	if (status == EXIT_OK)
+		status = fleet_print(o, a->t, is_one);
+	table_free(&a->t);
+	return status;
+}
+
+/* --- commands --- */
+
+struct fleet_words {
+	const char	*label;
+	struct fleet_token_options token;
+};
+
+static int
+fleet_list(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = env_columns };
+
+	(void)arg;
+	return fleet_table(o, "list", "label", w->label, &a, false);
+}
+
+static int
+fleet_show(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = env_columns };
+	struct fleet_answer	 h = { .columns = harness_columns,
+				    .is_harness_wanted = true };
+	int			 status;
+
+	(void)w;
+	status = fleet_table(o, "show", "environment", arg[0], &a, true);
+	if (status != EXIT_OK || o->json)
+		return status;
+	putchar('\n');
+	return fleet_table(o, "show", "environment", arg[0], &h, false);
+}
+
+static int
+fleet_hubs(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = hub_columns };
+
+	(void)w;
+	(void)arg;
+	return fleet_table(o, "hubs", NULL, NULL, &a, false);
+}
+
+static int
+fleet_status(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = status_columns,
+				    .is_end_wanted = true };
+
+	(void)w;
+	(void)arg;
+	return fleet_table(o, "status", NULL, NULL, &a, true);
+}
+
+/* Each in its turn: one that does not answer takes 2 s. */
+static int
+fleet_ping(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a;
+	int			 status = EXIT_OK, r;
+
+	(void)w;
+	for (; *arg != NULL; arg++) {
+		memset(&a, 0, sizeof(a));
+		r = fleet_ask(o->dir, "ping", "environment", *arg, &a);
+		execsrv_printable(*arg);
+		if (r == EXIT_OK)
+			printf("%s: %s ms\n", *arg, a.ms);
+		else
+			status = r;
+	}
+	return status;
+}
+
+static int
+fleet_evict(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = NULL };
+
+	(void)w;
+	return fleet_ask(o->dir, "evict", "environment", arg[0], &a);
+}
+
+static int
+fleet_drain(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = NULL };
+
+	(void)w;
+	return fleet_ask(o->dir, "drain", "environment", arg[0], &a);
+}
+
+static int
+fleet_undrain(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = NULL };
+
+	(void)w;
+	(void)arg;
+	return fleet_ask(o->dir, "undrain", NULL, NULL, &a);
+}
+
+/* Change the file of tokens, and let the hub read it. */
+static int
+fleet_token(struct fleet_options *o, struct fleet_words *w, char **arg)
+{
+	struct fleet_answer	 a = { .columns = NULL };
+	int			 status;
+	bool			 is_asked = w->token.file == NULL;
+
+	if (is_asked) {
+		if ((status = fleet_ask(o->dir, "status", NULL, NULL, &a)) !=
+		    EXIT_OK)
+			return status;
+		if (a.tokens_file[0] == '\0')
+			return fleet_complain("token",
+			    "the hub has no TokensFile");
+		w->token.file = a.tokens_file;
+	}
+	status = fleet_token_command(&w->token, arg);
+	if (status != EXIT_OK || !is_asked || strcmp(arg[0], "list") == 0)
+		return status;
+	return fleet_ask(o->dir, "reload", NULL, NULL, &a);
+}
+
+static const struct fleet_row {
+	const char	*name;
+	int		 min, max;	/* arguments */
+	int		(*fn)(struct fleet_options *, struct fleet_words *,
+			    char **);
+} fleet_rows[] = {
+	{ "drain", 0, 1, fleet_drain },
+	{ "evict", 1, 1, fleet_evict },
+	{ "hubs", 0, 0, fleet_hubs },
+	{ "list", 0, 0, fleet_list },
+	{ "ping", 1, 1000, fleet_ping },
+	{ "show", 1, 1, fleet_show },
+	{ "status", 0, 0, fleet_status },
+	{ "token", 1, 2, fleet_token },
+	{ "undrain", 0, 0, fleet_undrain },
+};
+
+#define FLEET_ROWS	(sizeof(fleet_rows) / sizeof(fleet_rows[0]))
+
+enum { OPT_CONNECT = 256, OPT_EXPIRES, OPT_FILE, OPT_JSON, OPT_REGISTER };
+
+static const struct option	 fleet_options_[] = {
+	{ "connect", required_argument, NULL, OPT_CONNECT },
+	{ "expires", required_argument, NULL, OPT_EXPIRES },
+	{ "file", required_argument, NULL, OPT_FILE },
+	{ "help", no_argument, NULL, 'h' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "label", required_argument, NULL, 'l' },
+	{ "register", required_argument, NULL, OPT_REGISTER },
+	{ "runtime-dir", required_argument, NULL, 'R' },
+	{ NULL, 0, NULL, 0 }
+};
+
+static void
+fleet_usage(FILE *out)
+{
+	fputs("usage: execsrvctl fleet " FLEET_USAGE "\n\n"
+	    "  -l, --label KEY=VALUE  environments with this label only\n"
+	    "  -R, --runtime-dir DIR  run directory of the hub\n"
+	    "      --json             answer in JSON\n"
+	    "  token new NAME:\n"
+	    "      --connect PATTERNS, --register PATTERNS\n"
+	    "                         environments that it is good for, "
+	    "besides rules\n"
+	    "      --expires DAYS     good for so long\n"
+	    "      --file FILE        this file, without asking the hub\n",
+	    out);
+}
+
+/* 0; 1: help was wanted; -1: wrong. */
+static int
+fleet_read(struct fleet_options *o, struct fleet_words *w, int argc,
+    char **argv)
+{
+	int	 opt;
+
+	optind = 0;			/* glibc: start again */
+	while ((opt = getopt_long(argc, argv, "hl:R:", fleet_options_,
+	    NULL)) != -1)
+		switch (opt) {
+		case 'h':
+			return 1;
+		case 'l':
+			w->label = optarg;
+			break;
+		case 'R':
+			o->dir = optarg;
+			break;
+		case OPT_CONNECT:
+			w->token.may_connect = optarg;
+			break;
+		case OPT_EXPIRES:
+			w->token.days = optarg;
+			break;
+		case OPT_FILE:
+			w->token.file = optarg;
+			break;
+		case OPT_JSON:
+			o->json = true;
+			break;
+		case OPT_REGISTER:
+			w->token.may_register = optarg;
+			break;
+		default:
+			return -1;
+		}
+	return 0;
+}
+
+int
+fleet_command(struct fleet_options *o, int argc, char **argv)
+{
+	struct fleet_words	 w = { .label = NULL };
+	const struct fleet_row	*row = fleet_rows;
+	int			 r = fleet_read(o, &w, argc, argv);
+
+	if (r == 1 || r == -1 || optind == argc) {
+		fleet_usage(r == 1 ? stdout : stderr);
+		return r == 1 ? EXIT_OK : EXIT_USAGE;
+	}
+	while (row < fleet_rows + FLEET_ROWS && strcmp(row->name,
+	    argv[optind]) != 0)
+		row++;
+	argc -= optind + 1;
+	argv += optind + 1;
+	if (row == fleet_rows + FLEET_ROWS)
+		return fleet_complain(argv[-1], "no such command");
+	if (argc < row->min || argc > row->max)
+		return fleet_complain(row->name, argc < row->min ?
+		    "an argument is missing" : "too many arguments");
+	return row->fn(o, &w, argv);
+}
+
+/* --- for others --- */
+
+static int
+names_on_row(void *arg, const struct json *j, uint32_t row)
+{
+	struct fleet_names	*f = arg;
+	char			 text[NEXT_MAX + 1], **more;
+
+	if (row == 0)
+		return 0;
+	hubask_text(j, row, "environment", text, sizeof(text));
+	if ((f->n & (f->n - 1)) == 0) {		/* a power of two: full */
+		if ((more = reallocarray(f->name, f->n > 0 ? 2 * f->n : 1,
+		    sizeof(*more))) == NULL)
+			return -1;
+		f->name = more;
+	}
+	if ((f->name[f->n] = strdup(text)) == NULL)
+		return -1;
+	f->n++;
+	return 0;
+}
+
+int
+fleet_names(const char *dir, const char *label, struct fleet_names *out)
+{
+	struct fleet_answer	 a = { .columns = NULL };
+	struct control_error	 e;
+	size_t			 before;
+	int			 status;
+
+	memset(out, 0, sizeof(*out));
+	if ((status = fleet_ask(dir, "status", NULL, NULL, &a)) != EXIT_OK)
+		return status;
+	if ((out->registry = strdup(a.url)) == NULL) {
+		perror("execsrvctl");
+		return EXIT_OTHER;
+	}
+	do {
+		const char	*member[] = {
+			"cmd", "list", "after", out->n > 0 ?
+			out->name[out->n - 1] : "", label != NULL ? "label" :
+			NULL, label, NULL
+		};
+		struct hubask_request	 q = { .dir = dir, .member = member };
+
+		before = out->n;
+		status = hubask(&q, names_on_row, out, &e);
+		control_complain(&e);
+	} while (status == EXIT_OK && out->n > before);
+	return status;
+}
+
+void
+fleet_names_fini(struct fleet_names *f)
+{
+	while (f->n > 0)
+		free(f->name[--f->n]);
+	free(f->name);
+	free(f->registry);
+	memset(f, 0, sizeof(*f));
+}

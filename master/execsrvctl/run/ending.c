@@ -1,0 +1,49 @@
+#include "master/execsrvctl/run/ending.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/execsrv.h"
+#include "common/json/json.h"
+#include "master/execsrvctl/term.h"
+
+/* Write the reason, made printable.  False: another method, or none. */
+static bool
+ending_reason(const char *method, const char *params, size_t len, char *out,
+    size_t size)
+{
+	struct json	 j;
+	uint32_t	 at = 0;
+	char		*copy;
+
+	if (strcmp(method, "session/ending") != 0 || params == NULL ||
+	    (copy = strndup(params, len)) == NULL)
+		return false;
+	json_init(&j);
+	if (json_parse(&j, copy, strlen(copy)) == 0 &&
+	    (at = json_find(&j, 0, "reason")) != 0 &&
+	    json_tok(&j, at)->type == JSON_STRING) {
+		snprintf(out, size, "%.*s", (int)json_tok(&j, at)->len,
+		    json_text(&j, at));
+		execsrv_printable(out);
+	} else {
+		at = 0;
+	}
+	json_fini(&j);
+	free(copy);
+	return at != 0;
+}
+
+void
+ending_on_note(void *arg, const char *method, const char *params, size_t len)
+{
+	char	 why[128];
+
+	(void)arg;
+	if (!ending_reason(method, params, len, why, sizeof(why)))
+		return;
+	term_restore();
+	fprintf(stderr, "execsrvctl: the server ends the session: %s\n", why);
+}

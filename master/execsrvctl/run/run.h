@@ -1,0 +1,32 @@
+/* "execsrvctl run": a command on an exec server, as if it ran here. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/client/execsrv.h"
+#include "master/execsrvctl/run/reason.h"
+
+struct run_options {
+	const char		*url;	/* of the server */
+	const char		*token;	/* bearer, or NULL */
+	const char		*ca_file;	/* or NULL */
+	/* A session to attach to; process: NULL if it has but one. */
+	const char		*session, *process;
+	/* Or a command, ended by NULL; NULL: a login shell. */
+	const char *const	*argv;
+	const char *const	*env;	/* NAME=VALUE, ended by NULL */
+	const char		*cwd;	/* NULL: see run.c */
+	bool			 tty;
+	bool			 detach; /* once it runs */
+	enum execsrv_sandbox	 sandbox; /* 0: none */
+	/* Domains of a managed network, ended by NULL; NULL: none. */
+	const char *const	*allow_domains;
+	int			 patience; /* as execsrv_options.recover_ms */
+	int			 silence; /* as execsrv_options.silence_ms */
+};
+
+/*
+ * Run it and return the exit status; reasons go to standard error.  Blocks
+ * signals and changes the terminal: the process should end soon after.
+ */
+int	 run_command(const struct run_options *o);

@@ -1,0 +1,84 @@
+/*
+ * What a hub knows of its site: settings, tokens, the secret, the certificate.
+ * A site never changes: a reload makes another one.
+ *
+ * The master reads the files, and gives their bytes to the worker, which may
+ * read none: at the start by fork(2), later in a memory file.
+ */
+#pragma once
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+
+#include "master/auth/jwt.h"
+#include "master/hub/admit/hubconf.h"
+#include "master/hub/admit/hubrules.h"
+#include "master/hub/admit/hubtoken.h"
+#include "master/hub/admit/ticket.h"
+
+enum site_file {
+	SITE_CONF,
+	SITE_TOKENS,
+	SITE_SECRET,
+	SITE_CERTIFICATE,
+	SITE_KEY,
+	SITE_BEARER,
+	SITE_SIGNERS,
+	SITE_FILES
+};
+
+struct site_files {
+	struct {
+		char	*text;		/* locked memory, or NULL */
+		size_t	 len;
+	} file[SITE_FILES];
+};
+
+/* How we were started; it counts again at each reload. */
+struct site_cmdline {
+	const char	*path;		/* of the configuration; NULL: none */
+	char		**option;	/* KEYWORD=VALUE */
+	size_t		 noption;
+};
+
+struct site {
+	struct hubconf		 conf;
+	struct hubtokens	 tokens;
+	struct ticket_keys	*keys;		/* locked memory */
+	SSL_CTX			*tls;		/* NULL: no certificate */
+	char			*bearer;	/* secret, locked; or NULL */
+	struct jwks		*signers;	/* or NULL */
+	struct jwt_rules	 jwt;
+};
+
+/* Read the files that the configuration names.  0, or -1 with e. */
+int	 site_read(struct site_files *f, const struct site_cmdline *how,
+	    struct conf_error *e) MUST_CHECK;
+void	 site_files_fini(struct site_files *f);
+
+/* Put them into a memory file, or take them out.  -1 with errno. */
+int	 site_pack(const struct site_files *f) MUST_CHECK;
+int	 site_unpack(struct site_files *f, int fd) MUST_CHECK;
+
+/* Make a site of files, or NULL with e.  Reads nothing else. */
+struct site *site_new(const struct site_files *f,
+	    const struct site_cmdline *how, struct conf_error *e) MUST_CHECK;
+void	 site_free(struct site **sp);
+
+/* --- who somebody is --- */
+
+struct identity {
+	char			 name[TICKET_SUBJECT_MAX + 1];
+	struct subject_is	 is;	/* points here and into the site */
+};
+
+/*
+ * Find out by a token; now is in Unix seconds.  NULL: out is set.  Else why
+ * not, for the log; is_guess_out: we have not issued or signed it.
+ */
+const char *site_identify(const struct site *s, struct span token, uint64_t now,
+	    struct identity *out, bool *is_guess_out) MUST_CHECK;
+
+/* The same for the subject of a ticket.  False: it is revoked. */
+bool	 site_recall(const struct site *s, const char *name, uint64_t now,
+	    struct identity *out) MUST_CHECK;

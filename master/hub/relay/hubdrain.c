@@ -1,0 +1,63 @@
+#include "master/hub/relay/hubdrain.h"
+
+#define TURN_MS		1000
+#define PART		100	/* turns in which all are closed */
+
+#define CLOSE_RESTART	1012	/* of the registry of RFC 6455 */
+
+/* Close up to n of those with or without harnesses; return how many. */
+static size_t
+hubdrain_some(struct switchboard *b, size_t n, bool with_harnesses)
+{
+	struct map_node	*node, *next;
+	struct executor	*x;
+	size_t		 i, done = 0;
+
+	for (i = 0; i < b->executors.nslots && b->executors.slots != NULL; i++)
+		for (node = b->executors.slots[i]; node != NULL; node = next) {
+			next = node->next;
+			x = node->owner;
+			if (done == n)
+				return done;
+			if (x->nharness > 0 && !with_harnesses)
+				continue;
+			switchboard_detach(x, CLOSE_RESTART, "drained");
+			done++;
+		}
+	return done;
+}
+
+static void
+hubdrain_on_turn(void *arg)
+{
+	struct hubdrain	*d = arg;
+
+	if (hubdrain_some(d->board, d->each, false) == 0)
+		hubdrain_some(d->board, d->each, true);
+	if (d->board->executors.count > 0)
+		timer_set(&d->timer, TURN_MS);
+}
+
+void
+hubdrain_init(struct hubdrain *d, struct event_base *base,
+    struct switchboard *b)
+{
+	d->is_on = false;
+	d->board = b;
+	timer_init(&d->timer, base, hubdrain_on_turn, d);
+}
+
+void
+hubdrain_begin(struct hubdrain *d)
+{
+	d->is_on = true;
+	d->each = d->board->executors.count / PART + 1;
+	timer_set(&d->timer, TURN_MS);
+}
+
+void
+hubdrain_end(struct hubdrain *d)
+{
+	d->is_on = false;
+	timer_stop(&d->timer);
+}

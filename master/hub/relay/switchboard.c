@@ -1,0 +1,438 @@
+#include "master/hub/relay/switchboard.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/limit.h"
+#include "master/hub/relay/relayhead.h"
+
+#define KEY_HEAD	sizeof(uint64_t)	/* the executor's number */
+
+#define CLOSE_GOING	1001	/* RFC 6455 section 7.4.1 */
+#define CLOSE_POLICY	1008
+
+/* A stream belongs to the first harness that claimed its id. */
+struct board_stream {
+	struct map_node			 node;
+	LIST_ENTRY(board_stream)	 entry;
+	struct harness			*harness;
+	size_t				 len;
+	uint8_t				 key[];	/* executor's number, id */
+};
+
+static void	 executor_on_message(void *, const uint8_t *, size_t);
+static void	 executor_on_drained(void *);
+static void	 executor_on_end(void *, const char *);
+static void	 harness_on_message(void *, const uint8_t *, size_t);
+static void	 harness_on_drained(void *);
+static void	 harness_on_end(void *, const char *);
+static void	 harness_on_stall(void *);
+static void	 harness_on_hold(void *);
+
+static const struct wslink_events executor_events = {
+	executor_on_message, executor_on_drained, executor_on_end
+};
+static const struct wslink_events harness_events = {
+	harness_on_message, harness_on_drained, harness_on_end
+};
+
+/* --- streams --- */
+
+static size_t
+stream_key(const struct executor *x, struct span id,
+    uint8_t key[KEY_HEAD + RELAYHEAD_ID_MAX])
+{
+	memcpy(key, &x->number, KEY_HEAD);
+	memcpy(key + KEY_HEAD, id.at, id.len);
+	return KEY_HEAD + id.len;
+}
+
+static struct board_stream *
+stream_find(const struct executor *x, struct span id)
+{
+	uint8_t	 key[KEY_HEAD + RELAYHEAD_ID_MAX];
+	size_t	 len = stream_key(x, id, key);
+
+	return map_find(&x->board->streams, key, len);
+}
+
+static struct board_stream *
+stream_claim(struct harness *h, struct span id)
+{
+	struct executor		*x = h->executor;
+	struct board_stream	*s;
+	size_t			 len = KEY_HEAD + id.len;
+
+	if (x->nstream >= LIMIT_STREAMS ||
+	    (s = malloc(sizeof(*s) + len)) == NULL)
+		return NULL;
+	memset(s, 0, sizeof(*s));
+	s->harness = h;
+	s->len = stream_key(x, id, s->key);
+	if (map_add(&x->board->streams, &s->node, s->key, len, s) == -1) {
+		free(s);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&h->streams, s, entry);
+	h->nstream++;
+	x->nstream++;
+	x->board->counts.streams_opened++;
+	return s;
+}
+
+static struct span
+stream_id(const struct board_stream *s)
+{
+	return (struct span){ (const char *)s->key + KEY_HEAD,
+	    s->len - KEY_HEAD };
+}
+
+static void
+stream_free(struct board_stream *s)
+{
+	struct harness	*h = s->harness;
+
+	map_del(&h->executor->board->streams, &s->node);
+	LIST_REMOVE(s, entry);
+	assert(h->nstream > 0 && h->executor->nstream > 0);
+	h->nstream--;
+	h->executor->nstream--;
+	free(s);
+}
+
+static void
+board_reset(struct wslink *to, struct span id, const char *reason)
+{
+	uint8_t	 frame[RELAYHEAD_RESET_MAX];
+
+	wslink_send(to, frame, relayhead_reset(id, reason, frame));
+}
+
+/* --- back-pressure --- */
+
+/*
+ * The socket of an executor carries all its streams: it is read no further
+ * while one of its harnesses has too much to read, but not for long.
+ */
+static void
+harness_check_stall(struct harness *h)
+{
+	size_t	 queued = wslink_queued(&h->link);
+
+	if (queued > LIMIT_HUB_UNSENT && !timer_is_set(&h->stall)) {
+		wslink_pause(&h->executor->link);
+		timer_set(&h->stall, LIMIT_HUB_STALL);
+	} else if (queued <= LIMIT_HUB_UNSENT / 2 && timer_is_set(&h->stall)) {
+		timer_stop(&h->stall);
+		wslink_resume(&h->executor->link);
+	}
+}
+
+/* An executor that reads slowly holds up its own harnesses. */
+static void
+executor_check_full(struct executor *x)
+{
+	size_t		 queued = wslink_queued(&x->link);
+	struct harness	*h;
+
+	if (!x->is_full && queued > LIMIT_HUB_UNSENT) {
+		x->is_full = true;
+		LIST_FOREACH(h, &x->harnesses, entry)
+			wslink_pause(&h->link);
+	} else if (x->is_full && queued <= LIMIT_HUB_UNSENT / 2) {
+		x->is_full = false;
+		LIST_FOREACH(h, &x->harnesses, entry)
+			wslink_resume(&h->link);
+	}
+}
+
+/* A subject that sends or receives faster than it may waits. */
+static void
+harness_count(struct harness *h, size_t n)
+{
+	uint64_t	 wait;
+
+	h->executor->board->counts.frames++;
+	h->executor->board->counts.bytes += n;
+	if (h->rate == 0)
+		return;
+	wait = subject_send(h->subject, (uint64_t)h->rate * 1024, n,
+	    clock_ms());
+	if (wait == 0 || timer_is_set(&h->hold))
+		return;
+	wslink_pause(&h->link);
+	wslink_pause(&h->executor->link);
+	timer_set(&h->hold, wait < LIMIT_HUB_STALL ? wait : LIMIT_HUB_STALL);
+}
+
+static void
+harness_release(struct harness *h)
+{
+	wslink_resume(&h->link);
+	wslink_resume(&h->executor->link);
+}
+
+static void
+harness_on_hold(void *arg)
+{
+	harness_release(arg);
+}
+
+/* --- harnesses --- */
+
+static void
+harness_free(struct harness *h, uint16_t code, const char *why,
+    const char *reset)
+{
+	struct executor		*x = h->executor;
+	struct switchboard	*b = x->board;
+	struct board_stream	*s;
+
+	b->events->on_harness_gone(b->arg, h, why);
+	while ((s = LIST_FIRST(&h->streams)) != NULL) {
+		if (reset != NULL)
+			board_reset(&x->link, stream_id(s), reset);
+		stream_free(s);
+	}
+	if (timer_is_set(&h->stall))
+		wslink_resume(&x->link);
+	if (timer_is_set(&h->hold))
+		wslink_resume(&x->link);
+	timer_stop(&h->stall);
+	timer_stop(&h->hold);
+	LIST_REMOVE(h, entry);
+	x->nharness--;
+	b->nharness--;
+	h->subject->harnesses--;
+	subject_unref(&h->subject);
+	wslink_fini(&h->link, code, why);
+	free(h);
+	if (reset != NULL)
+		executor_check_full(x);
+}
+
+static void
+harness_on_end(void *arg, const char *why)
+{
+	harness_free(arg, 0, why, "harness_disconnected");
+}
+
+static void
+harness_on_stall(void *arg)
+{
+	struct harness	*h = arg;
+
+	h->executor->board->counts.stalls++;
+	/* Set no more, but its executor is still paused. */
+	wslink_resume(&h->executor->link);
+	harness_free(h, 0, "too slow", "harness_too_slow");
+}
+
+static void
+harness_on_drained(void *arg)
+{
+	harness_check_stall(arg);
+}
+
+static void
+harness_on_message(void *arg, const uint8_t *data, size_t len)
+{
+	struct harness		*h = arg;
+	struct executor		*x = h->executor;
+	struct relayhead	 head;
+	struct board_stream	*s;
+
+	if (relayhead_read(&head, data, len) == -1) {
+		x->board->counts.dropped++;
+		return;
+	}
+	if ((s = stream_find(x, head.id)) == NULL && !head.is_reset &&
+	    (s = stream_claim(h, head.id)) == NULL) {
+		board_reset(&h->link, head.id, "too_many_streams");
+		return;
+	}
+	if (s == NULL || s->harness != h) {
+		x->board->counts.dropped++;
+		return;
+	}
+	if (head.is_reset)
+		stream_free(s);
+	h->bytes_in += len;
+	x->bytes_out += len;
+	wslink_send(&x->link, data, len);
+	harness_count(h, len);
+	executor_check_full(x);
+}
+
+struct harness *
+switchboard_connect(struct executor *x, const struct ticket *t,
+    struct subject *who, const char *address, struct hubconn **cp,
+    struct span rest)
+{
+	struct switchboard	*b = x->board;
+	struct harness		*h;
+
+	if ((h = calloc(1, sizeof(*h))) == NULL)
+		return NULL;
+	h->executor = x;
+	h->since = (uint64_t)time(NULL);
+	h->rate = t->rate;
+	LIST_INIT(&h->streams);
+	timer_init(&h->stall, b->base, harness_on_stall, h);
+	timer_init(&h->hold, b->base, harness_on_hold, h);
+	snprintf(h->address, sizeof(h->address), "%s", address);
+	if (wslink_init(&h->link, &b->links, cp, rest, &harness_events, h) ==
+	    -1) {
+		free(h);
+		return NULL;
+	}
+	h->subject = subject_share(who);
+	who->harnesses++;
+	LIST_INSERT_HEAD(&x->harnesses, h, entry);
+	x->nharness++;
+	b->nharness++;
+	if (x->is_full)
+		wslink_pause(&h->link);
+	b->events->on_harness(b->arg, h);
+	return h;
+}
+
+/* --- executors --- */
+
+void
+switchboard_detach(struct executor *x, uint16_t code, const char *why)
+{
+	struct switchboard	*b = x->board;
+	struct board_stream	*s;
+	struct harness		*h;
+
+	b->events->on_detach(b->arg, x, why);
+	/* Streams do not survive the socket: say so, silence costs 30 s. */
+	while ((h = LIST_FIRST(&x->harnesses)) != NULL) {
+		LIST_FOREACH(s, &h->streams, entry)
+			board_reset(&h->link, stream_id(s),
+			    "executor_disconnected");
+		harness_free(h, CLOSE_GOING, "executor disconnected", NULL);
+	}
+	assert(x->nstream == 0 && x->nharness == 0);
+	map_del(&b->executors, &x->node);
+	x->subject->executors--;
+	subject_unref(&x->subject);
+	wslink_fini(&x->link, code, why);
+	free(x->environment);
+	free(x->labels);
+	free(x);
+}
+
+static void
+executor_on_end(void *arg, const char *why)
+{
+	switchboard_detach(arg, 0, why);
+}
+
+static void
+executor_on_drained(void *arg)
+{
+	executor_check_full(arg);
+}
+
+static void
+executor_on_message(void *arg, const uint8_t *data, size_t len)
+{
+	struct executor		*x = arg;
+	struct relayhead	 head;
+	struct board_stream	*s;
+	struct harness		*h;
+
+	if (relayhead_read(&head, data, len) == -1 ||
+	    (s = stream_find(x, head.id)) == NULL) {
+		x->board->counts.dropped++;
+		return;
+	}
+	h = s->harness;
+	x->bytes_in += len;
+	h->bytes_out += len;
+	if (head.is_reset)
+		stream_free(s);
+	wslink_send(&h->link, data, len);
+	harness_count(h, len);
+	harness_check_stall(h);
+}
+
+struct executor *
+switchboard_attach(struct switchboard *b, const char *environment,
+    const struct ticket *t, struct subject *who, const char *address,
+    struct hubconn **cp, struct span rest)
+{
+	struct executor	*x, *old;
+
+	if ((x = calloc(1, sizeof(*x))) == NULL)
+		return NULL;
+	x->board = b;
+	x->number = ++b->last;
+	x->since = (uint64_t)time(NULL);
+	x->key = t->key;
+	memcpy(x->registration, t->registration, sizeof(x->registration));
+	snprintf(x->address, sizeof(x->address), "%s", address);
+	LIST_INIT(&x->harnesses);
+	if ((x->environment = strdup(environment)) == NULL ||
+	    (x->labels = strdup(t->labels)) == NULL)
+		goto fail;
+	if ((old = switchboard_find(b, environment)) != NULL)
+		switchboard_detach(old, CLOSE_POLICY, "replaced");
+	if (map_add(&b->executors, &x->node, x->environment,
+	    strlen(x->environment), x) == -1)
+		goto fail;
+	if (wslink_init(&x->link, &b->links, cp, rest, &executor_events, x) ==
+	    -1) {
+		map_del(&b->executors, &x->node);
+		goto fail;
+	}
+	x->subject = subject_share(who);
+	who->executors++;
+	b->events->on_attach(b->arg, x);
+	return x;
+ fail:
+	free(x->environment);
+	free(x->labels);
+	free(x);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct executor *
+switchboard_find(const struct switchboard *b, const char *environment)
+{
+	return map_find(&b->executors, environment, strlen(environment));
+}
+
+/* --- all --- */
+
+void
+switchboard_init(struct switchboard *b, struct event_base *base,
+    uint64_t ping_ms, const struct switchboard_events *e, void *arg)
+{
+	memset(b, 0, sizeof(*b));
+	b->base = base;
+	b->events = e;
+	b->arg = arg;
+	wslinks_init(&b->links, base, ping_ms);
+	map_init(&b->executors);
+	map_init(&b->streams);
+}
+
+void
+switchboard_fini(struct switchboard *b, uint16_t code, const char *why)
+{
+	struct executor	*x;
+
+	while ((x = map_any(&b->executors)) != NULL)
+		switchboard_detach(x, code, why);
+	wslinks_fini(&b->links);
+	map_fini(&b->executors);
+	map_fini(&b->streams);
+}

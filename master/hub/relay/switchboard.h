@@ -1,0 +1,110 @@
+/*
+ * The rendezvous: executors that are attached, one for an environment, the
+ * harnesses connected to them, and the streams between, by their ids.  Frames
+ * go through unchanged; what is in them nobody here can read.
+ */
+#pragma once
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/map.h"
+#include "master/hub/admit/hubrules.h"
+#include "master/hub/admit/subject.h"
+#include "master/hub/admit/ticket.h"
+#include "master/hub/relay/wslink.h"
+
+#define BOARD_ADDRESS_MAX	48
+
+struct switchboard;
+
+struct executor {
+	struct wslink		 link;
+	struct map_node		 node;		/* by its environment */
+	struct switchboard	*board;
+	struct subject		*subject;	/* who registered it */
+	char			*environment, *labels;
+	uint8_t			 registration[REGISTRATION_LEN];
+	struct hubkey		 key;
+	uint64_t		 number;	/* of all, never used again */
+	uint64_t		 since;		/* Unix seconds */
+	char			 address[BOARD_ADDRESS_MAX];
+	LIST_HEAD(, harness)	 harnesses;
+	unsigned		 nharness, nstream;
+	bool			 is_full;	/* it reads too slowly */
+	uint64_t		 bytes_in, bytes_out;	/* from it, to it */
+};
+
+struct harness {
+	struct wslink		 link;
+	LIST_ENTRY(harness)	 entry;
+	struct executor		*executor;
+	struct subject		*subject;
+	uint32_t		 rate;		/* KiB per second; 0: any */
+	uint64_t		 since;
+	char			 address[BOARD_ADDRESS_MAX];
+	LIST_HEAD(, board_stream) streams;
+	unsigned		 nstream;
+	struct timer		 stall;		/* it reads too slowly */
+	struct timer		 hold;		/* its subject's rate */
+	uint64_t		 bytes_in, bytes_out;
+};
+
+/* What happened, for the audit log and the figures. */
+struct switchboard_events {
+	void	(*on_attach)(void *arg, const struct executor *x);
+	void	(*on_detach)(void *arg, const struct executor *x,
+		    const char *why);
+	void	(*on_harness)(void *arg, const struct harness *h);
+	void	(*on_harness_gone)(void *arg, const struct harness *h,
+		    const char *why);
+};
+
+struct switchboard_counts {
+	uint64_t	 frames, bytes;		/* forwarded */
+	uint64_t	 dropped;		/* frames of nobody's stream */
+	uint64_t	 stalls;		/* harnesses too slow */
+	uint64_t	 streams_opened;
+};
+
+struct switchboard {
+	struct event_base		*base;
+	struct wslinks			 links;
+	struct map			 executors;	/* by environment */
+	struct map			 streams;	/* by executor and id */
+	size_t				 nharness;
+	uint64_t			 last;		/* number given */
+	struct switchboard_counts	 counts;
+	const struct switchboard_events	*events;
+	void				*arg;
+};
+
+void	 switchboard_init(struct switchboard *b, struct event_base *base,
+	    uint64_t ping_ms, const struct switchboard_events *e, void *arg);
+
+/* Close all, with a code. */
+void	 switchboard_fini(struct switchboard *b, uint16_t code,
+	    const char *why);
+
+/* The executor of an environment that is attached here, or NULL. */
+struct executor *switchboard_find(const struct switchboard *b,
+	    const char *environment);
+
+/*
+ * Attach an executor by its ticket, in the place of one that may be there:
+ * *cp is taken, with the bytes that came behind the head.  NULL with errno
+ * ENOMEM.
+ */
+struct executor *switchboard_attach(struct switchboard *b,
+	    const char *environment, const struct ticket *t,
+	    struct subject *who, const char *address, struct hubconn **cp,
+	    struct span rest);
+void	 switchboard_detach(struct executor *x, uint16_t code,
+	    const char *why);
+
+/* Connect a harness to one; as above. */
+struct harness *switchboard_connect(struct executor *x, const struct ticket *t,
+	    struct subject *who, const char *address, struct hubconn **cp,
+	    struct span rest);
