@@ -318,6 +318,11 @@ def configurations():
                            stdin=subprocess.DEVNULL, capture_output=True,
                            check=True)
     check(got.stdout == again.stdout, "what -T prints is a configuration")
+    got = subprocess.run([BUILD + "/execsrv-hub", "-T", "-f", path, "-o",
+                          "HubUrl=wss://hub-a.example/"],
+                         stdin=subprocess.DEVNULL, capture_output=True,
+                         check=True)
+    check(b"HubUrl https://hub-a.example\n" in got.stdout, got.stdout)
 
 
 def confined():

@@ -405,15 +405,25 @@ site_take_tokens(struct site *s, const struct site_files *f,
 	return r;
 }
 
-/* "https://host" or "http://", without a slash at the end. */
+/* https://HOST or http://HOST, without a slash at the end; wss:// is the same. */
 static int
-site_check_url(const char *keyword, char *url, struct conf_error *e)
+site_check_url(const char *keyword, char **setting, struct conf_error *e)
 {
-	const char	*host = strstr(url, "://");
-	size_t		 n = strlen(url);
+	char	*url = *setting, *host;
+	size_t	 n = strlen(url);
 
 	while (n > 0 && url[n - 1] == '/')
 		url[--n] = '\0';
+	if (strncmp(url, "wss://", 6) == 0 || strncmp(url, "ws://", 5) == 0) {
+		if (asprintf(setting, "http%s", url + 2) == -1) {
+			*setting = url;
+			return conf_fail(e, "%s", strerror(ENOMEM));
+		}
+		free(url);
+		url = *setting;
+		n = strlen(url);
+	}
+	host = strstr(url, "://");
 	if (host == NULL || (strncmp(url, "https://", 8) != 0 &&
 	    strncmp(url, "http://", 7) != 0) || host[3] == '\0' ||
 	    strpbrk(url, "?#\" \\") != NULL || n > 128)
@@ -430,9 +440,9 @@ site_check(struct site *s, struct conf_error *e)
 
 	if (c->fleet_url[0] == '\0')
 		return conf_fail(e, "FleetUrl: it is needed");
-	if (site_check_url("FleetUrl", c->fleet_url, e) == -1 ||
+	if (site_check_url("FleetUrl", &c->fleet_url, e) == -1 ||
 	    (c->hub_url[0] != '\0' &&
-	    site_check_url("HubUrl", c->hub_url, e) == -1))
+	    site_check_url("HubUrl", &c->hub_url, e) == -1))
 		return -1;
 	for (i = 0; i < c->listen.n; i++)
 		if (strncmp(c->listen.item[i], "https://", 8) == 0 &&
