@@ -16,6 +16,7 @@ struct wsock {
 	void				*arg;
 	struct lws			*wsi;		/* when open */
 	const char			*authorization;	/* or NULL */
+	const char			*header, *value;	/* likewise */
 	struct buf			 message;	/* so far */
 	uint64_t			 heard;		/* ms */
 	bool				 has_failed, is_closing;
@@ -44,11 +45,13 @@ static int
 wsock_add_headers(const struct wsock *s, struct lws *wsi, uint8_t **p,
     uint8_t *end)
 {
-	if (s->authorization == NULL)
-		return 0;
-	return lws_add_http_header_by_token(wsi, WSI_TOKEN_HTTP_AUTHORIZATION,
-	    (const uint8_t *)s->authorization, (int)strlen(s->authorization),
-	    p, end);
+	if (s->authorization != NULL && lws_add_http_header_by_token(wsi,
+	    WSI_TOKEN_HTTP_AUTHORIZATION, (const uint8_t *)s->authorization,
+	    (int)strlen(s->authorization), p, end) != 0)
+		return -1;
+	return s->header == NULL ? 0 : lws_add_http_header_by_name(wsi,
+	    (const uint8_t *)s->header, (const uint8_t *)s->value,
+	    (int)strlen(s->value), p, end);
 }
 
 static void
@@ -145,6 +148,13 @@ void
 wsock_set_authorization(struct wsock *s, const char *text)
 {
 	s->authorization = text;
+}
+
+void
+wsock_set_header(struct wsock *s, const char *name, const char *value)
+{
+	s->header = name;
+	s->value = value;
 }
 
 bool

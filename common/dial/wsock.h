@@ -40,6 +40,10 @@ void		 wsock_free(struct wsock **sp);
  */
 void		 wsock_set_authorization(struct wsock *s, const char *text);
 
+/* Send one more header, "name:"; both are the caller's.  Likewise. */
+void		 wsock_set_header(struct wsock *s, const char *name,
+		    const char *value);
+
 /* Whether the peer's certificate was refused; also in on_end. */
 bool		 wsock_is_distrusted(const struct wsock *s);
 

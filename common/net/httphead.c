@@ -29,6 +29,7 @@
 	F(ORIGIN,	"Origin",			0,	NULL) \
 	F(KEY,		"Sec-WebSocket-Key",		ONCE,	NULL) \
 	F(VERSION,	"Sec-WebSocket-Version",	ONCE,	NULL) \
+	F(RELAY,	"X-Execsrv-Relay",		LIST,	"flow") \
 	F(TRANSFER,	"Transfer-Encoding",		0,	NULL) \
 	F(UPGRADE,	"Upgrade",			ONCE,	NULL)
 
@@ -389,6 +390,7 @@ httphead_request(const char *text, size_t len, struct httphead_request *r)
 	r->key = value[FIELD_KEY];
 	r->is_upgrade = httphead_is_upgrade(value);
 	r->has_origin = value[FIELD_ORIGIN].at != NULL;
+	r->takes_flow = value[FIELD_RELAY].at != NULL;
 	r->wants_continue = span_is_nocase(value[FIELD_EXPECT],
 	    "100-continue");
 	return 0;

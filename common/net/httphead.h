@@ -56,6 +56,7 @@ struct httphead_request {
 	bool		 is_upgrade;	/* a valid one, to websocket */
 	bool		 has_origin;
 	bool		 wants_continue;	/* Expect */
+	bool		 takes_flow;	/* X-Execsrv-Relay: flow */
 };
 
 /*

@@ -94,6 +94,10 @@ take_body(struct relay_frame *f, const message *m)
 	case RELAY__RELAY_MESSAGE_FRAME__BODY_HANDSHAKE:
 		return take_payload(f, RELAY_HANDSHAKE,
 		    m->handshake->payload);
+	case RELAY__RELAY_MESSAGE_FRAME__BODY_FLOW:
+		f->kind = RELAY_FLOW;
+		f->seq = m->flow->is_stopped;
+		return true;
 	default:
 		return false;
 	}
@@ -167,10 +171,12 @@ relay_encode(const struct relay_frame *f, uint8_t *out, size_t size)
 	Relay__RelayReset	 reset = RELAY__RELAY_RESET__INIT;
 	Relay__RelayHeartbeat	 beat = RELAY__RELAY_HEARTBEAT__INIT;
 	Relay__RelayHandshake	 shake = RELAY__RELAY_HANDSHAKE__INIT;
+	Relay__RelayFlow	 flow = RELAY__RELAY_FLOW__INIT;
 
 	m.version = VERSION;
 	m.stream_id = binary(f->id.at, f->id.len);
 	data.seq = resume.next_seq = f->seq;
+	flow.is_stopped = f->seq != 0;
 	data.segment_count = 1;
 	data.payload = reset.reason = shake.payload =
 	    binary(f->payload, f->len);
@@ -186,6 +192,7 @@ relay_encode(const struct relay_frame *f, uint8_t *out, size_t size)
 	BODY(RESET, RESET, reset = &reset);
 	BODY(HEARTBEAT, HEARTBEAT, heartbeat = &beat);
 	BODY(HANDSHAKE, HANDSHAKE, handshake = &shake);
+	BODY(FLOW, FLOW, flow = &flow);
 #undef BODY
 	}
 	return pack(&m, out, size);

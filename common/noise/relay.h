@@ -21,13 +21,15 @@ enum relay_kind {
 	RELAY_RESUME,		/* ignored */
 	RELAY_RESET,
 	RELAY_HEARTBEAT,	/* ignored */
-	RELAY_HANDSHAKE
+	RELAY_HANDSHAKE,
+	RELAY_FLOW		/* of a hub of ours only */
 };
 
 struct relay_frame {
 	enum relay_kind	 kind;
 	struct span	 id;		/* of the stream */
-	uint32_t	 seq;		/* of RELAY_DATA; next of a resume */
+	uint32_t	 seq;		/* of RELAY_DATA; next of a resume;
+					   whether a flow is stopped */
 	const uint8_t	*payload;	/* data, handshake; reason of a reset */
 	size_t		 len;
 	void		*memory;	/* private */

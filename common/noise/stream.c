@@ -379,11 +379,17 @@ stream_on_data(struct stream_table *t, const struct relay_frame *f,
 	}
 }
 
+struct stream *
+stream_find(const struct stream_table *t, struct span id)
+{
+	return map_find(&t->active, id.at, id.len);
+}
+
 void
 stream_on_frame(struct stream_table *t, const struct relay_frame *f,
     uint64_t now, struct stream_act *act)
 {
-	struct stream		*s = map_find(&t->active, f->id.at, f->id.len);
+	struct stream		*s = stream_find(t, f->id);
 	struct stream_pending	*p = find_pending(t, f->id);
 
 	act_init(act);
@@ -403,6 +409,7 @@ stream_on_frame(struct stream_table *t, const struct relay_frame *f,
 	case RELAY_ACK:
 	case RELAY_RESUME:
 	case RELAY_HEARTBEAT:
+	case RELAY_FLOW:
 		break;
 	}
 }

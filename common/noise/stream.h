@@ -109,6 +109,9 @@ void	 stream_table_fini(struct stream_table *t);
 size_t	 stream_active(const struct stream_table *t);
 size_t	 stream_waiting(const struct stream_table *t);
 
+/* Find an active one, or NULL. */
+struct stream	*stream_find(const struct stream_table *t, struct span id);
+
 void	 stream_on_frame(struct stream_table *t, const struct relay_frame *f,
 	    uint64_t now, struct stream_act *act);
 

@@ -158,11 +158,12 @@ call_attach_executor(struct call *c, const struct ticket *t)
 		return;
 	}
 	conn = door_upgrade(c->door, &rest);
-	if (switchboard_attach(&h->board, c->environment, t, s,
-	    c->door->address, &conn, rest) == NULL) {
+	if ((x = switchboard_attach(&h->board, c->environment, t, s,
+	    c->door->address, &conn, rest)) == NULL) {
 		log_warn("executor of %s", c->environment);
 		hubconn_free(&conn);
 	} else {
+		x->takes_flow = c->door->request.takes_flow;
 		HUB_COUNT(h, attaches);
 	}
 	subject_unref(&s);

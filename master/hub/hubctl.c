@@ -336,7 +336,7 @@ hubctl_show(struct hubctl_client *c, const struct json *j)
 	if ((x = hubclient_executor(c, j)) == NULL)
 		return;
 	hubclient_put_executor(c, x);
-	LIST_FOREACH(h, &x->harnesses, entry) {
+	TAILQ_FOREACH(h, &x->harnesses, entry) {
 		hubclient_begin(c, &o, false);
 		hubclient_pair(&o, "harness", h->subject->name);
 		hubclient_pair(&o, "address", h->address);

@@ -101,6 +101,8 @@ hubmetrics_put(const struct hub *h, struct buf *b)
 		    "their sender's", c->dropped },
 		{ "streams_total", "counter", "streams opened",
 		    c->streams_opened },
+		{ "stops_total", "counter", "streams that executors were told "
+		    "to stop, for harnesses that read slowly", c->stops },
 		{ "stalls_total", "counter", "harnesses that read too slowly, "
 		    "and were reset", c->stalls },
 		{ "audit_lost_total", "counter", "events that could not be "

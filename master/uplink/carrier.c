@@ -120,11 +120,19 @@ carrier_stream_ready(struct carrier_stream *f)
 {
 	struct carrier	*c = f->carrier;
 
-	if (f->is_ready)
+	if (f->is_ready || f->is_held)
 		return;
 	f->is_ready = true;
 	TAILQ_INSERT_TAIL(&c->ready, f, ready_entry);
 	c->line->want(c->line_arg);
+}
+
+void
+carrier_stream_hold(struct carrier_stream *f, bool is_held)
+{
+	f->is_held = is_held;
+	if (!is_held)
+		carrier_stream_ready(f);
 }
 
 static struct queued_msg *
@@ -297,6 +305,8 @@ next_of(struct carrier_stream *f, uint8_t **frame_out)
 	size_t				 len;
 	ssize_t				 n;
 
+	if (f->is_held)
+		return 0;
 	if (!local_end_output(f->local_end, &data, &len)) {
 		if (local_end_is_over(f->local_end))
 			ops->end(f);

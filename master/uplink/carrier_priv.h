@@ -17,6 +17,7 @@ struct carrier_stream {
 	struct carrier		*carrier;
 	struct local_end	*local_end;
 	bool			 is_ready;	/* has something to send */
+	bool			 is_held;	/* but may not */
 	/* Positions; a ping is answered when the peer has read up to its. */
 	uint64_t		 pings[LOCAL_END_PINGS];
 	unsigned		 npings;
@@ -92,6 +93,10 @@ int	 carrier_stream_put(struct carrier_stream *f, const uint8_t *data,
 bool	 carrier_stream_first(struct carrier_stream *f, uint8_t **data_out,
 	    size_t *len_out);
 void	 carrier_stream_drop(struct carrier_stream *f);
+
+/* Send nothing of the stream, or go on. */
+void			 carrier_stream_hold(struct carrier_stream *f,
+			    bool is_held);
 
 /* init and fini of clear kinds. */
 int	 carrier_init(struct carrier *c);

@@ -130,6 +130,16 @@ on_deadline(void *arg)
 		carry_noise_act(n);
 }
 
+/* The rendezvous has no room for more of a stream, or has it again. */
+static void
+carry_noise_on_flow(struct carrier_noise *n, const struct relay_frame *f)
+{
+	const struct stream	*s = stream_find(n->table, f->id);
+
+	if (s != NULL && s->owner != NULL)
+		carrier_stream_hold(s->owner, f->seq != 0);
+}
+
 static void
 carry_noise_on_message(struct carrier *c, uint8_t *data, size_t len,
     bool is_binary)
@@ -140,6 +150,11 @@ carry_noise_on_message(struct carrier *c, uint8_t *data, size_t len,
 	if (!is_binary || relay_decode(&f, data, len) == -1) {
 		log_debug("rendezvous: %s dropped", is_binary ?
 		    "a bad frame" : "a text message");
+		return;
+	}
+	if (f.kind == RELAY_FLOW) {
+		carry_noise_on_flow(n, &f);
+		relay_free(&f);
 		return;
 	}
 	stream_on_frame(n->table, &f, clock_ms(), &n->act);

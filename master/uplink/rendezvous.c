@@ -329,6 +329,8 @@ connect_now(void *arg)
 		rendezvous_on_end(r, 0, "not connected");
 		return;
 	}
+	if (env->registry.kind == ANSWER_NOISE)
+		wsock_set_header(r->sock, "x-execsrv-relay:", "flow");
 	set_phase(r, IPC__UPLINK_PHASE__CONNECTING);
 }
 

@@ -60,6 +60,7 @@ async def the_upgrade(rig):
                  "sec-websocket-extensions", "cookie"):
         check(entry.field(name) is None, "%s: %s" % (name, entry.field(name)))
     check(rig.token.encode() not in entry.head, "the credential is in it")
+    check(lib.reference or entry.field("x-execsrv-relay") == "flow", "flow")
 
 
 async def the_validation(rig):

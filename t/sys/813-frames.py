@@ -1,5 +1,6 @@
 """813: whatever frames come, they are dropped or one stream ends, and no other
 notices."""
+import asyncio
 import importlib
 import struct
 
@@ -187,6 +188,28 @@ async def resets_alone(rig):
     check(not await settled(rig), "more came")
 
 
+@lib.ours
+async def stopped(rig):
+    """A stream that the rendezvous has no room for waits, and no other."""
+    await rig.start()
+    s, other = await rig.session(), await rig.session()
+    for name in (b"nobody", s.name):
+        rig.deliver(f.flow(name, True))
+    before = s.frames["data"]
+    running = asyncio.create_task(s.run("seq", "1", "300000"))
+    await rig.probe(other)
+    check(not await settled(rig) and s.frames["data"] == before,
+          "it was not stopped")
+    for is_stopped in (True, False, False):
+        rig.deliver(f.flow(s.name, is_stopped))
+    got = await running
+    check(got == (await lib.numbers(300000), 0), "%d bytes" % len(got[0]))
+    # One that ends while it is stopped.
+    rig.deliver(f.flow(s.name, True))
+    rig.deliver(f.reset(s.name))
+    await rig.probe()
+
+
 async def twice_and_backwards(rig):
     """Frames come 64 too early, and each of them twice."""
     await rig.start()
@@ -263,6 +286,7 @@ async def bits_of_a_resume(rig):
     await each_bit(rig, lambda s: f.resume(s.name, 1))
 
 
-lib.main(dropped, odd_but_right, odd_names, resets_alone, twice_and_backwards,
+lib.main(dropped, odd_but_right, odd_names, resets_alone, stopped,
+         twice_and_backwards,
          as_much_as_may_wait, bits_of_a_record, bits_of_a_reset,
          bits_of_a_resume, at_once=2)

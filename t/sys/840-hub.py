@@ -2,6 +2,7 @@
 """execsrv-hub, one of them: each row of what registry and rendezvous answer,
 and frames between an executor and harnesses that the test plays itself."""
 import base64
+import contextlib
 import hmac
 import importlib
 import json
@@ -11,7 +12,7 @@ import socket
 import threading
 import time
 
-from client import LIMIT, check, in_time, main, wait_for
+from client import LIMIT, check, frame, in_time, main, wait_for
 
 lib = importlib.import_module("8hub")
 frames = importlib.import_module("8frames")
@@ -413,6 +414,86 @@ def slow_harness():
         x.expect(frames.resume(b"next"))
 
 
+FLOW = "X-Execsrv-Relay: flow\r\n"     # of an executor that can stop a stream
+
+
+def opened(hub, x, name, token="ci", **how):
+    """A harness with a stream."""
+    h = Ws(hub.connect(token=token).json()["url"], **how)
+    h.send(frames.resume(name))
+    x.expect(frames.resume(name))
+    return h
+
+
+def echoes(x, h, name, turns=50):
+    """Through the hub and back; the longest time."""
+    sent, longest = frames.data(name, 1, b"e" * 100), 0
+    for _ in range(turns):
+        began = time.monotonic()
+        x.send(sent)
+        h.expect(sent)
+        longest = max(longest, time.monotonic() - began)
+    return longest
+
+
+def slow_harness_beside_others():
+    """An executor that can stop a stream is told so, and holds up nobody."""
+    with Hub() as hub:
+        x = hub.attach(more=FLOW)
+        slow = opened(hub, x, b"slow", rcvbuf=4096)
+        quick = opened(hub, x, b"quick")
+        stop = frames.flow(b"slow", True)
+        sent = []
+        while x.is_quiet(0) and len(sent) < 1000:
+            sent.append(frames.data(b"slow", len(sent), os.urandom(61000)))
+            x.send(sent[-1])
+            echoes(x, quick, b"quick", 1)
+        x.expect(stop)
+        # Its harness need not hurry now.
+        check(x.is_quiet(6), "something else came")
+        echoes(x, quick, b"quick")
+        for f in sent:
+            slow.expect(f)
+        x.expect(frames.flow(b"slow", False))
+        values = hub.metrics()
+        check(values["execsrv_hub_stalls_total"] == 0 and
+              values["execsrv_hub_stops_total"] == 1, "%s" % values)
+        last = frames.data(b"slow", len(sent), b"last")
+        x.send(last)
+        slow.expect(last)
+
+
+def fair_input():
+    """Harnesses that all send more than an executor reads take turns."""
+    with Hub() as hub:
+        x = hub.attach()
+        names = [b"a", b"b", b"c", b"d"]
+        all_ = [opened(hub, x, n) for n in names]
+        done = threading.Event()
+
+        def flood(h, name):
+            h.sock.settimeout(0.1)
+            f = frame(2, frames.data(name, 1, b"f" * 60000))
+            while not done.is_set():
+                at = 0
+                while at < len(f) and not done.is_set():
+                    with contextlib.suppress(TimeoutError):
+                        at += h.sock.send(f[at:])
+        threads = [threading.Thread(target=flood, args=both)
+                   for both in zip(all_, names)]
+        for t in threads:
+            t.start()
+        got = dict.fromkeys(names, 0)
+        for n in range(1600):
+            got[frames.decode(x.message()).stream] += n >= 400
+            if n % 8 == 0:
+                time.sleep(0.001)           # a slow reader
+        done.set()
+        for t in threads:
+            t.join()
+        check(min(got.values()) * 3 > max(got.values()), "%s" % got)
+
+
 def received(hub, h, sent):
     """All of them come, in order, to one that reads in time."""
     try:
@@ -478,6 +559,50 @@ Match Harness token:ci
         took = time.monotonic() - began
         # 7.3 MB, of which 2 MiB may come at once.
         check(took > 2, "in %.2f s" % took)
+
+
+def throughput_beside_others():
+    """It is the subject's streams that wait, and in turns."""
+    with Hub(rules="""
+Match Executor token:build
+	MayRegister *
+Match Harness token:ci
+	MayConnect *
+	MaxBytesPerSecond 2M
+Match Harness token:pool
+	MayConnect *
+""") as hub:
+        x = hub.attach(more=FLOW)
+        names = (b"one", b"two")
+        limited = [opened(hub, x, n) for n in names]
+        free = opened(hub, x, b"free", "pool")
+        stopped, got = set(), dict.fromkeys(names, 0)
+        longest = numbers = 0
+        began = time.monotonic()
+        while time.monotonic() - began < 4:
+            for name in names:
+                if name not in stopped:
+                    numbers += 1
+                    x.send(frames.data(name, numbers, b"z" * 60000))
+            longest = max(longest, echoes(x, free, b"free", 1))
+            while not x.is_quiet(0):
+                f = x.message()
+                name = [n for n in names if f in (
+                    frames.flow(n, True), frames.flow(n, False))]
+                check(name, "%r" % f)
+                stopped ^= set(name)
+            for name, h in zip(names, limited):
+                while not h.is_quiet(0):
+                    got[name] += len(h.message())
+        took = time.monotonic() - began
+        check(sum(got.values()) < (took + 1.5) * 2 * 1024 * 1024,
+              "%s in %.1f s" % (got, took))
+        in_time(sum(got.values()) > took * 1024 * 1024, "%s" % got)
+        in_time(min(got.values()) * 3 > max(got.values()), "%s" % got)
+        in_time(longest < 0.5, "another one waited %.2f s" % longest)
+        values = hub.metrics()
+        check(values["execsrv_hub_stalls_total"] == 0 and
+              values["execsrv_hub_stops_total"] > 0, "%s" % values)
 
 
 def jwt(secret, **claims):
@@ -611,5 +736,6 @@ def worker_killed():
 
 if __name__ == "__main__":
     main(registering, connecting, validating, attaching, expired, secrets,
-         streams, too_big, limits, takeover, slow_harness, whole_output,
-         rates, throughput, signed_tokens, strangers, control, ending, worker_killed)
+         streams, too_big, limits, takeover, slow_harness,
+         slow_harness_beside_others, fair_input, whole_output,
+         rates, throughput, throughput_beside_others, signed_tokens, strangers, control, ending, worker_killed)

@@ -10,9 +10,10 @@ import socket
 import ssl
 import struct
 import subprocess
+import time
 
-from client import BUILD, LIMIT, check, descendants, is_alive, main, skip, \
-    wait_for
+from client import BUILD, LIMIT, check, descendants, in_time, is_alive, main, \
+    skip, wait_for
 
 lib = importlib.import_module("8hub")
 Hub = lib.Hub
@@ -148,6 +149,59 @@ def restarted():
                                                           err))
         check(hub.metrics()["execsrv_hub_registrations_total"] == 0,
               "a registration")
+
+
+def stopped():
+    """A client that does not read holds up its own stream only."""
+    with Hub() as hub, Executor(hub):
+        before = hub.metrics()["execsrv_hub_stalls_total"]
+        slow = run(hub, "sh", "-c", "echo begin; seq 1 6000000")
+        check(slow.stdout.readline() == b"begin\n", "it runs")
+        below = descendants(slow.pid)
+        for pid in [slow.pid, *below]:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            wait_for(lambda: hub.metrics()["execsrv_hub_stops_total"] > 0,
+                     LIMIT, "the executor is told")
+            began = time.monotonic()
+            for _ in range(3):
+                out, status, err = result(run(hub, "echo", "hello"))
+                check((out, status) == (b"hello\n", 0), "%r %r" % (out, err))
+            in_time(time.monotonic() - began < 5, "others had to wait")
+        finally:
+            for pid in [slow.pid, *below]:
+                os.kill(pid, signal.SIGCONT)
+        out, status, err = result(slow)
+        check(status == 0 and len(out) == sum(
+            len(str(n)) + 1 for n in range(1, 6000001)), "%d bytes, %r %r" %
+            (len(out), status, err))
+        check(hub.metrics()["execsrv_hub_stalls_total"] == before, "a stall")
+
+
+def limited():
+    """MaxBytesPerSecond slows the streams of its subject, and no other."""
+    with Hub(rules="""
+Match Executor token:build
+	MayRegister *
+Match Harness token:ci
+	MayConnect *
+	MaxBytesPerSecond 1M
+Match Harness token:pool
+	MayConnect *
+""") as hub, Executor(hub):
+        began = time.monotonic()
+        slow = run(hub, "sh", "-c", "echo begin; seq 1 700000")  # 4.8 MB
+        check(slow.stdout.readline() == b"begin\n", "it runs")
+        out, status, err = result(run(hub, "seq", "1", "700000",
+                                      token="pool"))
+        check(status == 0 and out.endswith(b"\n700000\n"), "%r" % err)
+        check(slow.poll() is None, "the slow one was not slow")
+        out, status, err = result(slow)
+        check(status == 0 and out == b"".join(
+            b"%d\n" % n for n in range(1, 700001)), "%d bytes, %r %r" %
+            (len(out), status, err))
+        check(time.monotonic() - began > 2.5, "too fast")
+        check(hub.metrics()["execsrv_hub_stalls_total"] == 0, "a stall")
 
 
 def certificate(hub):
@@ -339,5 +393,5 @@ def confined():
 
 
 if __name__ == "__main__":
-    main(commands, losses, restarted, tls, proxied, unix_socket,
+    main(commands, losses, restarted, stopped, limited, tls, proxied, unix_socket,
          configurations, confined)

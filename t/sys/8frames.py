@@ -58,6 +58,11 @@ def heartbeat(stream, **more):
     return frame(stream, text(9, b""), **more)
 
 
+def flow(stream, is_stopped):
+    """Of our hub, to executors of ours."""
+    return frame(stream, text(1001, uint(1, is_stopped)))
+
+
 def handshake(stream, payload, **more):
     return frame(stream, text(10, some(1, payload)), **more)
 

@@ -254,13 +254,15 @@ LogLevel debug
 
     # --- both sides ----------------------------------------------------------
 
-    def attach(self, environment="build-1", token="build", key=None):
+    def attach(self, environment="build-1", token="build", key=None,
+               more=""):
         """An executor that is attached: its websocket."""
         answer = self.register(environment, token, key)
         check(answer.status == 200, "register: %d %s" %
               (answer.status, answer.body))
         # One that nobody holds would close.
-        self.kept.append(Ws(answer.json()["url"], bundle=answer.json()))
+        self.kept.append(Ws(answer.json()["url"], bundle=answer.json(),
+                            more=more))
         return self.kept[-1]
 
     def harness(self, environment="build-1", token="ci", key=None):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/noise/relay.h"
 #include "master/hub/admit/hubrules.h"
 #include "master/hub/admit/hubtoken.h"
 #include "master/hub/relay/proxyv2.h"
@@ -225,6 +226,9 @@ static const struct {
 	HEAD("\x12\x81\x80\x80\x80\x80\x00" "a", NULL, false),
 	HEAD("\x12\x81\x80\x80\x80\x10" "a", NULL, false),
 	HEAD("\x12\xff\xff\xff\xff\x0f" "a", NULL, false),
+	/* The last body counts, and a flow is one. */
+	HEAD("\x12\x01" "a" "\x42\x03\x0a\x01x" "\xca\x3e\x00", "a", false),
+	HEAD("\x12\x01" "a" "\xca\x3e\x00" "\x42\x03\x0a\x01x", "a", true),
 	/* Values of varints may have 64 bits, and no more. */
 	HEAD("\x12\x01" "a" "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 	    "a", false),
@@ -263,6 +267,31 @@ START_TEST(test_relayhead_reset)
 	ck_assert_uint_eq(h.id.len, lengths[_i]);
 	ck_assert(h.is_reset);
 	ck_assert_int_eq(memcmp(out + n - 7, "because", 7), 0);
+}
+END_TEST
+
+START_TEST(test_relayhead_flow)
+{
+	static const size_t	 lengths[] = { 1, 127, 128 };
+	char			 id[RELAYHEAD_ID_MAX + 1];
+	uint8_t			 out[RELAYHEAD_RESET_MAX];
+	struct relay_frame	 f;
+	struct relayhead	 h;
+	size_t			 n;
+	int			 i;
+
+	memset(id, 'i', sizeof(id));
+	for (i = 0; i < 2; i++) {
+		n = relayhead_flow((struct span){ id, lengths[_i] }, i == 1,
+		    out);
+		ck_assert_int_eq(relayhead_read(&h, out, n), 0);
+		ck_assert(!h.is_reset);
+		ck_assert_int_eq(relay_decode(&f, out, n), 0);
+		ck_assert_int_eq((int)f.kind, (int)RELAY_FLOW);
+		ck_assert_uint_eq(f.id.len, lengths[_i]);
+		ck_assert_uint_eq(f.seq, (uint32_t)i);
+		relay_free(&f);
+	}
 }
 END_TEST
 
@@ -500,6 +529,12 @@ START_TEST(test_subject)
 	ck_assert_uint_eq(subject_send(s, 1000, 1000, 1000), 0);
 	ck_assert_uint_eq(subject_send(s, 1000, 500, 1000), 501);
 	ck_assert_uint_eq(subject_send(s, 1000, 0, 1501), 0);
+	ck_assert_uint_eq(subject_room(s, 1000, 1511), 11);
+	ck_assert_uint_eq(subject_send(s, 1000, 11, 1511), 0);
+	ck_assert_uint_eq(subject_room(s, 1000, 1511), 0);
+	ck_assert_uint_gt(subject_send(s, 1000, 10, 1511), 0);
+	ck_assert_uint_eq(subject_send(s, 1000, -10, 1511), 0);
+	ck_assert_uint_eq(subject_room(s, 1000, 99999), 1000);
 	subject_unref(&s);
 	ck_assert_uint_eq(subjects_sweep(&all, 1000000), 0);
 	subject_unref(&same);
@@ -544,6 +579,7 @@ main(void)
 	tcase_add_test(t, test_registration);
 	tcase_add_loop_test(t, test_relayhead, 0, N(heads));
 	tcase_add_loop_test(t, test_relayhead_reset, 0, 5);
+	tcase_add_loop_test(t, test_relayhead_flow, 0, 3);
 	tcase_add_test(t, test_proxyv2);
 	tcase_add_loop_test(t, test_register, 0, N(registers));
 	tcase_add_loop_test(t, test_connect, 0, N(connects));

@@ -110,12 +110,10 @@ subject_ask(struct subject *s, uint64_t rate, uint64_t now)
 }
 
 uint64_t
-subject_send(struct subject *s, uint64_t rate, uint64_t n, uint64_t now)
+subject_room(struct subject *s, uint64_t rate, uint64_t now)
 {
 	int64_t	 most = (int64_t)rate;
 
-	if (rate == 0)
-		return 0;
 	if (s->bytes_at == 0)
 		s->bytes = most;
 	else
@@ -123,7 +121,16 @@ subject_send(struct subject *s, uint64_t rate, uint64_t n, uint64_t now)
 	s->bytes_at = now;
 	if (s->bytes > most)
 		s->bytes = most;
-	s->bytes -= (int64_t)n;
+	return s->bytes > 0 ? (uint64_t)s->bytes : 0;
+}
+
+uint64_t
+subject_send(struct subject *s, uint64_t rate, int64_t n, uint64_t now)
+{
+	if (rate == 0)
+		return 0;
+	subject_room(s, rate, now);
+	s->bytes -= n;
 	return s->bytes >= 0 ? 0 :
 	    (uint64_t)(-s->bytes) * 1000 / rate + 1;
 }

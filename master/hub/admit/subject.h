@@ -44,6 +44,10 @@ void		 subject_unref(struct subject **sp);
  */
 unsigned	 subject_ask(struct subject *s, uint64_t rate, uint64_t now);
 
-/* Count bytes, of so many per second.  Return for how many ms to wait. */
-uint64_t	 subject_send(struct subject *s, uint64_t rate, uint64_t n,
+/*
+ * Bytes, of so many per second, and those of a second at once: how many may go
+ * now; count some that went.  Return for how many ms to wait.
+ */
+uint64_t	 subject_room(struct subject *s, uint64_t rate, uint64_t now);
+uint64_t	 subject_send(struct subject *s, uint64_t rate, int64_t n,
 		    uint64_t now);

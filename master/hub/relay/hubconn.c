@@ -29,7 +29,9 @@ struct hubconn {
 	struct buf			 out;
 	struct io			 in;
 	int				 fd;
+	uint32_t			 again;	/* bytes to TLS */
 	uint8_t				 paused;
+	bool				 is_held;
 	bool				 is_secure;	/* handshake is over */
 	bool				 is_broken;
 	bool				 is_finishing;
@@ -266,7 +268,7 @@ hubconn_write(struct hubconn *c, const struct iovec *iov, int n)
 		iov = &one;
 		n = 1;
 	}
-	if (c->out.len == 0 &&
+	if (c->out.len == 0 && !c->is_held &&
 	    (r = hubconn_send(c, iov, n)) == -1) {
 		if (errno != EAGAIN && errno != EINTR)
 			return hubconn_break(c);
@@ -275,7 +277,48 @@ hubconn_write(struct hubconn *c, const struct iovec *iov, int n)
 	if ((size_t)r == total)
 		return 0;
 	return hubconn_queue(c, iov, n, (size_t)r) == -1 ||
-	    hubconn_want_write(c) == -1 ? hubconn_break(c) : 0;
+	    (!c->is_held && hubconn_want_write(c) == -1) ? hubconn_break(c) :
+	    0;
+}
+
+void
+hubconn_hold(struct hubconn *c)
+{
+	c->is_held = true;
+}
+
+size_t
+hubconn_release(struct hubconn *c, size_t n)
+{
+	struct iovec	 iov;
+	ssize_t		 r;
+
+	if (n < c->again)
+		n = c->again;
+	if (n > c->out.len)
+		n = c->out.len;
+	if (c->is_broken || n == 0)
+		return 0;
+	iov = (struct iovec){ buf_data(&c->out), n };
+	if ((r = hubconn_send(c, &iov, 1)) == -1) {
+		if (errno != EAGAIN && errno != EINTR)
+			hubconn_break(c);
+		else if (c->ssl != NULL)
+			c->again = (uint32_t)n;
+		return 0;
+	}
+	c->again = 0;
+	buf_drain(&c->out, (size_t)r);
+	buf_trim(&c->out, 0);
+	return (size_t)r;
+}
+
+void
+hubconn_unhold(struct hubconn *c)
+{
+	c->is_held = false;
+	if (c->out.len > 0 && hubconn_want_write(c) == -1)
+		hubconn_break(c);
 }
 
 size_t
@@ -308,6 +351,10 @@ hubconn_on_writable(void *arg)
 	if (c->wants_write) {
 		c->wants_write = false;
 		hubconn_look(c);
+	}
+	if (c->is_held) {
+		io_stop(&c->sending->io);
+		return;
 	}
 	if (c->out.len > 0) {
 		iov = (struct iovec){ buf_data(&c->out), c->out.len };
@@ -359,6 +406,7 @@ hubconn_finish(struct hubconn **cp)
 	if (!c->is_finishing)
 		TAILQ_INSERT_TAIL(&c->loop->finishing, c, entry);
 	c->is_finishing = true;
+	c->is_held = false;
 	if (c->is_broken || hubconn_want_write(c) == -1) {
 		hubconn_free(&c);
 		return;

@@ -59,6 +59,14 @@ ssize_t	 hubconn_read(struct hubconn *c, void *out, size_t size) MUST_CHECK;
 int	 hubconn_write(struct hubconn *c, const struct iovec *iov, int n);
 size_t	 hubconn_queued(const struct hubconn *c);
 
+/*
+ * Send nothing any more but what hubconn_release() sends: up to n bytes of what
+ * is queued, or what TLS must repeat.  It returns how many went.
+ */
+void	 hubconn_hold(struct hubconn *c);
+size_t	 hubconn_release(struct hubconn *c, size_t n);
+void	 hubconn_unhold(struct hubconn *c);
+
 /* Stop or go on reading; calls count. */
 void	 hubconn_pause(struct hubconn *c);
 void	 hubconn_resume(struct hubconn *c);

@@ -6,7 +6,10 @@
 #define VARINT_MAX	10	/* bytes, of a value of 64 bits */
 #define SHORT_MAX	5	/* of one of 32 bits: tags, lengths */
 
-enum { FIELD_ID = 2, FIELD_DATA = 5, FIELD_RESET = 8, FIELD_HANDSHAKE = 10 };
+enum {
+	FIELD_ID = 2, FIELD_DATA = 5, FIELD_RESET = 8, FIELD_HANDSHAKE = 10,
+	FIELD_FLOW = 1001
+};
 enum { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 
 struct relay_walk {
@@ -78,20 +81,21 @@ relayhead_read(struct relayhead *h, const void *data, size_t len)
 			if ((tag & 7) != WIRE_BYTES || h->id.at != NULL)
 				return -1;
 			h->id = bytes;
-		} else if (field >= FIELD_DATA && field <= FIELD_HANDSHAKE) {
+		} else if ((field >= FIELD_DATA && field <= FIELD_HANDSHAKE) ||
+		    field == FIELD_FLOW) {
 			h->is_reset = field == FIELD_RESET;
 		}
 	}
 	return h->id.len > 0 && h->id.len <= RELAYHEAD_ID_MAX ? 0 : -1;
 }
 
-size_t
-relayhead_reset(struct span id, const char *reason,
-    uint8_t out[RELAYHEAD_RESET_MAX])
+/* Write what stands before a body; return its length. */
+static size_t
+relayhead_begin(struct span id, uint8_t *out)
 {
-	size_t	 n = strlen(reason), at = 0;
+	size_t	 at = 0;
 
-	assert(id.len <= RELAYHEAD_ID_MAX && n <= 32);
+	assert(id.len <= RELAYHEAD_ID_MAX);
 	out[at++] = 1 << 3 | WIRE_VARINT;		/* version */
 	out[at++] = 1;
 	out[at++] = FIELD_ID << 3 | WIRE_BYTES;
@@ -102,11 +106,36 @@ relayhead_reset(struct span id, const char *reason,
 		out[at++] = (uint8_t)id.len;
 	}
 	memcpy(out + at, id.at, id.len);
-	at += id.len;
+	return at + id.len;
+}
+
+size_t
+relayhead_reset(struct span id, const char *reason,
+    uint8_t out[RELAYHEAD_RESET_MAX])
+{
+	size_t	 n = strlen(reason), at = relayhead_begin(id, out);
+
+	assert(n <= 32);
 	out[at++] = FIELD_RESET << 3 | WIRE_BYTES;
 	out[at++] = (uint8_t)(n + 2);
 	out[at++] = 1 << 3 | WIRE_BYTES;		/* reason */
 	out[at++] = (uint8_t)n;
 	memcpy(out + at, reason, n);
 	return at + n;
+}
+
+size_t
+relayhead_flow(struct span id, bool is_stopped,
+    uint8_t out[RELAYHEAD_RESET_MAX])
+{
+	size_t	 at = relayhead_begin(id, out);
+
+	out[at++] = (uint8_t)(FIELD_FLOW << 3 | WIRE_BYTES) | 0x80;
+	out[at++] = FIELD_FLOW >> 4;
+	out[at++] = is_stopped ? 2 : 0;
+	if (is_stopped) {
+		out[at++] = 1 << 3 | WIRE_VARINT;
+		out[at++] = 1;
+	}
+	return at;
 }

@@ -29,3 +29,7 @@ int	 relayhead_read(struct relayhead *h, const void *data, size_t len)
 /* Write a reset with a short reason; return its length. */
 size_t	 relayhead_reset(struct span id, const char *reason,
 	    uint8_t out[RELAYHEAD_RESET_MAX]);
+
+/* Write what stops a stream of an executor of ours, or lets it go on. */
+size_t	 relayhead_flow(struct span id, bool is_stopped,
+	    uint8_t out[RELAYHEAD_RESET_MAX]);

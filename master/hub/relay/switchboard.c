@@ -12,6 +12,9 @@
 
 #define KEY_HEAD	sizeof(uint64_t)	/* the executor's number */
 
+#define PACE_MS		10
+#define PACE_QUANTUM	((size_t)64 * 1024)	/* bytes, in a turn */
+
 #define CLOSE_GOING	1001	/* RFC 6455 section 7.4.1 */
 #define CLOSE_POLICY	1008
 
@@ -20,6 +23,7 @@ struct board_stream {
 	struct map_node			 node;
 	LIST_ENTRY(board_stream)	 entry;
 	struct harness			*harness;
+	bool				 is_stopped;
 	size_t				 len;
 	uint8_t				 key[];	/* executor's number, id */
 };
@@ -100,6 +104,7 @@ stream_free(struct board_stream *s)
 	LIST_REMOVE(s, entry);
 	assert(h->nstream > 0 && h->executor->nstream > 0);
 	h->nstream--;
+	h->nstopped -= s->is_stopped;
 	h->executor->nstream--;
 	free(s);
 }
@@ -114,15 +119,41 @@ board_reset(struct wslink *to, struct span id, const char *reason)
 
 /* --- back-pressure --- */
 
+/* Let an executor of ours send no more of a stream, or go on. */
+static void
+stream_stop(struct board_stream *s, bool is_stopped)
+{
+	struct harness	*h = s->harness;
+	struct executor	*x = h->executor;
+	uint8_t		 frame[RELAYHEAD_RESET_MAX];
+
+	if (s->is_stopped == is_stopped)
+		return;
+	s->is_stopped = is_stopped;
+	if (is_stopped) {
+		h->nstopped++;
+		x->board->counts.stops++;
+	} else {
+		h->nstopped--;
+	}
+	wslink_send(&x->link, frame, relayhead_flow(stream_id(s), is_stopped,
+	    frame));
+}
+
 /*
- * The socket of an executor carries all its streams: it is read no further
- * while one of its harnesses has too much to read, but not for long.
+ * The socket of an executor carries all its streams.  One that cannot stop a
+ * stream is read no further while one of its harnesses has too much to read,
+ * but not for long.
  */
 static void
 harness_check_stall(struct harness *h)
 {
-	size_t	 queued = wslink_queued(&h->link);
+	size_t			 queued = wslink_queued(&h->link);
+	struct board_stream	*s;
 
+	if (h->nstopped > 0 && queued <= LIMIT_HUB_STOP / 2)
+		LIST_FOREACH(s, &h->streams, entry)
+			stream_stop(s, false);
 	if (queued > LIMIT_HUB_UNSENT && !timer_is_set(&h->stall)) {
 		wslink_pause(&h->executor->link);
 		timer_set(&h->stall, LIMIT_HUB_STALL);
@@ -141,45 +172,124 @@ executor_check_full(struct executor *x)
 
 	if (!x->is_full && queued > LIMIT_HUB_UNSENT) {
 		x->is_full = true;
-		LIST_FOREACH(h, &x->harnesses, entry)
+		TAILQ_FOREACH(h, &x->harnesses, entry)
 			wslink_pause(&h->link);
 	} else if (x->is_full && queued <= LIMIT_HUB_UNSENT / 2) {
 		x->is_full = false;
-		LIST_FOREACH(h, &x->harnesses, entry)
+		/* They are read in this order. */
+		TAILQ_FOREACH(h, &x->harnesses, entry)
 			wslink_resume(&h->link);
 	}
 }
 
-/* A subject that sends or receives faster than it may waits. */
 static void
-harness_count(struct harness *h, size_t n)
+board_count(struct switchboard *b, size_t n)
+{
+	b->counts.frames++;
+	b->counts.bytes += n;
+}
+
+/* --- the rates of subjects --- */
+
+static uint64_t
+harness_rate(const struct harness *h)
+{
+	return (uint64_t)h->rate * 1024;
+}
+
+/* What it sends: read no more of it for a while. */
+static void
+harness_charge(struct harness *h, size_t n)
 {
 	uint64_t	 wait;
 
-	h->executor->board->counts.frames++;
-	h->executor->board->counts.bytes += n;
-	if (h->rate == 0)
-		return;
-	wait = subject_send(h->subject, (uint64_t)h->rate * 1024, n,
-	    clock_ms());
-	if (wait == 0 || timer_is_set(&h->hold))
+	if (h->rate == 0 || (wait = subject_send(h->subject, harness_rate(h),
+	    (int64_t)n, clock_ms())) == 0 || timer_is_set(&h->hold))
 		return;
 	wslink_pause(&h->link);
-	wslink_pause(&h->executor->link);
 	timer_set(&h->hold, wait < LIMIT_HUB_STALL ? wait : LIMIT_HUB_STALL);
-}
-
-static void
-harness_release(struct harness *h)
-{
-	wslink_resume(&h->link);
-	wslink_resume(&h->executor->link);
 }
 
 static void
 harness_on_hold(void *arg)
 {
-	harness_release(arg);
+	struct harness	*h = arg;
+
+	wslink_resume(&h->link);
+}
+
+/* What it is sent: keep it here, and send it at that rate. */
+static void
+harness_pace(struct harness *h, size_t n)
+{
+	struct switchboard	*b = h->executor->board;
+	uint64_t		 now;
+
+	if (h->rate == 0 || h->is_paced)
+		return;
+	now = clock_ms();
+	if (subject_send(h->subject, harness_rate(h), (int64_t)n, now) == 0)
+		return;
+	/* What is queued will be counted when it goes. */
+	subject_send(h->subject, harness_rate(h),
+	    -(int64_t)wslink_queued(&h->link), now);
+	wslink_hold(&h->link);
+	h->is_paced = true;
+	TAILQ_INSERT_TAIL(&b->paced, h, paced);
+	timer_ensure(&b->pace, PACE_MS);
+}
+
+static void
+harness_unpace(struct harness *h)
+{
+	TAILQ_REMOVE(&h->executor->board->paced, h, paced);
+	h->is_paced = false;
+	wslink_unhold(&h->link);
+}
+
+/* Send as much as its turn allows.  Return how many bytes. */
+static size_t
+harness_take_turn(struct harness *h, uint64_t now)
+{
+	uint64_t	 room = subject_room(h->subject, harness_rate(h),
+			    now);
+	size_t		 n;
+
+	if (room == 0)
+		return 0;
+	if (wslink_queued(&h->link) == 0) {
+		harness_unpace(h);
+		return 0;
+	}
+	n = wslink_release(&h->link, room < PACE_QUANTUM ? room :
+	    PACE_QUANTUM);
+	subject_send(h->subject, harness_rate(h), (int64_t)n, now);
+	harness_check_stall(h);
+	return n;
+}
+
+/* All take turns, a quantum each, until no more may go. */
+static void
+board_on_pace(void *arg)
+{
+	struct switchboard	*b = arg;
+	struct harness		*h, *last;
+	uint64_t		 now = clock_ms();
+	size_t			 sent;
+
+	do {
+		sent = 0;
+		last = TAILQ_LAST(&b->paced, paced_list);
+		while ((h = TAILQ_FIRST(&b->paced)) != NULL) {
+			TAILQ_REMOVE(&b->paced, h, paced);
+			TAILQ_INSERT_TAIL(&b->paced, h, paced);
+			sent += harness_take_turn(h, now);
+			if (h == last)
+				break;
+		}
+	} while (sent > 0);
+	if (!TAILQ_EMPTY(&b->paced))
+		timer_set(&b->pace, PACE_MS);
 }
 
 /* --- harnesses --- */
@@ -200,11 +310,11 @@ harness_free(struct harness *h, uint16_t code, const char *why,
 	}
 	if (timer_is_set(&h->stall))
 		wslink_resume(&x->link);
-	if (timer_is_set(&h->hold))
-		wslink_resume(&x->link);
 	timer_stop(&h->stall);
 	timer_stop(&h->hold);
-	LIST_REMOVE(h, entry);
+	if (h->is_paced)
+		harness_unpace(h);
+	TAILQ_REMOVE(&x->harnesses, h, entry);
 	x->nharness--;
 	b->nharness--;
 	h->subject->harnesses--;
@@ -264,8 +374,14 @@ harness_on_message(void *arg, const uint8_t *data, size_t len)
 	h->bytes_in += len;
 	x->bytes_out += len;
 	wslink_send(&x->link, data, len);
-	harness_count(h, len);
+	board_count(x->board, len);
+	harness_charge(h, len);
 	executor_check_full(x);
+	if (x->is_full) {
+		/* The others come first. */
+		TAILQ_REMOVE(&x->harnesses, h, entry);
+		TAILQ_INSERT_TAIL(&x->harnesses, h, entry);
+	}
 }
 
 struct harness *
@@ -292,7 +408,7 @@ switchboard_connect(struct executor *x, const struct ticket *t,
 	}
 	h->subject = subject_share(who);
 	who->harnesses++;
-	LIST_INSERT_HEAD(&x->harnesses, h, entry);
+	TAILQ_INSERT_HEAD(&x->harnesses, h, entry);
 	x->nharness++;
 	b->nharness++;
 	if (x->is_full)
@@ -312,7 +428,7 @@ switchboard_detach(struct executor *x, uint16_t code, const char *why)
 
 	b->events->on_detach(b->arg, x, why);
 	/* Streams do not survive the socket: say so, silence costs 30 s. */
-	while ((h = LIST_FIRST(&x->harnesses)) != NULL) {
+	while ((h = TAILQ_FIRST(&x->harnesses)) != NULL) {
 		LIST_FOREACH(s, &h->streams, entry)
 			board_reset(&h->link, stream_id(s),
 			    "executor_disconnected");
@@ -356,10 +472,13 @@ executor_on_message(void *arg, const uint8_t *data, size_t len)
 	h = s->harness;
 	x->bytes_in += len;
 	h->bytes_out += len;
+	wslink_send(&h->link, data, len);
+	board_count(x->board, len);
+	harness_pace(h, len);
 	if (head.is_reset)
 		stream_free(s);
-	wslink_send(&h->link, data, len);
-	harness_count(h, len);
+	else if (x->takes_flow && wslink_queued(&h->link) > LIMIT_HUB_STOP)
+		stream_stop(s, true);
 	harness_check_stall(h);
 }
 
@@ -378,7 +497,7 @@ switchboard_attach(struct switchboard *b, const char *environment,
 	x->key = t->key;
 	memcpy(x->registration, t->registration, sizeof(x->registration));
 	snprintf(x->address, sizeof(x->address), "%s", address);
-	LIST_INIT(&x->harnesses);
+	TAILQ_INIT(&x->harnesses);
 	if ((x->environment = strdup(environment)) == NULL ||
 	    (x->labels = strdup(t->labels)) == NULL)
 		goto fail;
@@ -423,6 +542,8 @@ switchboard_init(struct switchboard *b, struct event_base *base,
 	wslinks_init(&b->links, base, ping_ms);
 	map_init(&b->executors);
 	map_init(&b->streams);
+	TAILQ_INIT(&b->paced);
+	timer_init(&b->pace, base, board_on_pace, b);
 }
 
 void
@@ -432,6 +553,7 @@ switchboard_fini(struct switchboard *b, uint16_t code, const char *why)
 
 	while ((x = map_any(&b->executors)) != NULL)
 		switchboard_detach(x, code, why);
+	timer_stop(&b->pace);
 	wslinks_fini(&b->links);
 	map_fini(&b->executors);
 	map_fini(&b->streams);

@@ -31,24 +31,26 @@ struct executor {
 	uint64_t		 number;	/* of all, never used again */
 	uint64_t		 since;		/* Unix seconds */
 	char			 address[BOARD_ADDRESS_MAX];
-	LIST_HEAD(, harness)	 harnesses;
+	TAILQ_HEAD(, harness)	 harnesses;	/* who sent last is last */
 	unsigned		 nharness, nstream;
 	bool			 is_full;	/* it reads too slowly */
+	bool			 takes_flow;	/* it can stop a stream */
 	uint64_t		 bytes_in, bytes_out;	/* from it, to it */
 };
 
 struct harness {
 	struct wslink		 link;
-	LIST_ENTRY(harness)	 entry;
+	TAILQ_ENTRY(harness)	 entry, paced;
 	struct executor		*executor;
 	struct subject		*subject;
 	uint32_t		 rate;		/* KiB per second; 0: any */
 	uint64_t		 since;
 	char			 address[BOARD_ADDRESS_MAX];
 	LIST_HEAD(, board_stream) streams;
-	unsigned		 nstream;
+	unsigned		 nstream, nstopped;
 	struct timer		 stall;		/* it reads too slowly */
-	struct timer		 hold;		/* its subject's rate */
+	struct timer		 hold;		/* it sends too fast */
+	bool			 is_paced;	/* too much is sent to it */
 	uint64_t		 bytes_in, bytes_out;
 };
 
@@ -66,6 +68,7 @@ struct switchboard_counts {
 	uint64_t	 frames, bytes;		/* forwarded */
 	uint64_t	 dropped;		/* frames of nobody's stream */
 	uint64_t	 stalls;		/* harnesses too slow */
+	uint64_t	 stops;			/* streams told to wait */
 	uint64_t	 streams_opened;
 };
 
@@ -75,6 +78,9 @@ struct switchboard {
 	struct map			 executors;	/* by environment */
 	struct map			 streams;	/* by executor and id */
 	size_t				 nharness;
+	/* Those whose subject has used up its rate, in turns. */
+	TAILQ_HEAD(paced_list, harness)	 paced;
+	struct timer			 pace;
 	uint64_t			 last;		/* number given */
 	struct switchboard_counts	 counts;
 	const struct switchboard_events	*events;

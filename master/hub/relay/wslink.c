@@ -176,6 +176,26 @@ wslink_queued(const struct wslink *l)
 	return l->conn == NULL ? 0 : hubconn_queued(l->conn);
 }
 
+void
+wslink_hold(struct wslink *l)
+{
+	if (l->conn != NULL)
+		hubconn_hold(l->conn);
+}
+
+size_t
+wslink_release(struct wslink *l, size_t n)
+{
+	return l->conn == NULL ? 0 : hubconn_release(l->conn, n);
+}
+
+void
+wslink_unhold(struct wslink *l)
+{
+	if (l->conn != NULL)
+		hubconn_unhold(l->conn);
+}
+
 static void
 wslink_on_drained(void *arg)
 {

@@ -65,6 +65,11 @@ void	 wslink_send(struct wslink *l, const void *data, size_t len);
 /* Bytes that wait to be sent. */
 size_t	 wslink_queued(const struct wslink *l);
 
+/* Send what is queued by wslink_release() only, see hubconn.h. */
+void	 wslink_hold(struct wslink *l);
+size_t	 wslink_release(struct wslink *l, size_t n);
+void	 wslink_unhold(struct wslink *l);
+
 /* Stop or go on reading; calls count. */
 void	 wslink_pause(struct wslink *l);
 void	 wslink_resume(struct wslink *l);
