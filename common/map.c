@@ -114,13 +114,24 @@ map_del(struct map *m, struct map_node *n)
 	m->count--;
 }
 
-void *
-map_any(const struct map *m)
+static void *
+first_from(const struct map *m, size_t i)
 {
-	size_t	 i;
-
-	for (i = 0; m->count > 0 && i < m->nslots; i++)
+	for (; i < m->nslots; i++)
 		if (m->slots[i] != NULL)
 			return m->slots[i]->owner;
 	return NULL;
+}
+
+void *
+map_first(const struct map *m)
+{
+	return m->count == 0 ? NULL : first_from(m, 0);
+}
+
+void *
+map_next(const struct map *m, const struct map_node *n)
+{
+	return n->next != NULL ? n->next->owner :
+	    first_from(m, (size_t)(slot_of(m, n->hash) - m->slots) + 1);
 }

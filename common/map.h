@@ -26,9 +26,13 @@ struct map {
 void	 map_init(struct map *m);
 void	 map_fini(struct map *m);	/* frees the table, not the nodes */
 
-/* Return the owner of a key, or any owner; NULL if there is none. */
+/* Return the owner of a key; NULL if there is none. */
 void	*map_find(const struct map *m, const void *key, size_t len);
-void	*map_any(const struct map *m);
+
+/* Walk over all owners, in any order.  Take the next one before you remove a
+   node, and remove no other one. */
+void	*map_first(const struct map *m);
+void	*map_next(const struct map *m, const struct map_node *n);
 
 /* Add a node; the key must not be in the map.  0, or -1 with errno ENOMEM. */
 int	 map_add(struct map *m, struct map_node *n, const void *key,

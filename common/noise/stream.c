@@ -82,7 +82,7 @@ stream_take(struct stream_table *t)
 {
 	struct stream	*s;
 
-	if ((s = map_any(&t->active)) != NULL)
+	if ((s = map_first(&t->active)) != NULL)
 		unlink_stream(t, s);
 	return s;
 }

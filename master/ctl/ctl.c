@@ -163,7 +163,7 @@ static void
 drop_all_awaited(struct ctl_client *c)
 {
 	while (c->awaited.count > 0)
-		drop_awaited(c, map_any(&c->awaited));
+		drop_awaited(c, map_first(&c->awaited));
 }
 
 static void
@@ -304,12 +304,12 @@ ctl_on_late(void *arg)
 		return;
 	}
 	if (cl->on_acted != NULL) {
-		a = map_any(&cl->awaited);
+		a = map_first(&cl->awaited);
 		conclude(cl, child_by_id(cl->ctl->master, a->id), CTL_LATE,
 		    NULL);
 		return;
 	}
-	while ((a = map_any(&cl->awaited)) != NULL) {
+	while ((a = map_first(&cl->awaited)) != NULL) {
 		child = child_by_id(cl->ctl->master, a->id);
 		drop_awaited(cl, a);
 		if (child != NULL && child->route != NULL &&

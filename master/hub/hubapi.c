@@ -15,14 +15,6 @@
 
 /* --- the list --- */
 
-static int
-api_by_name(const void *a, const void *b)
-{
-	const struct executor	*const *x = a, *const *y = b;
-
-	return strcmp((*x)->environment, (*y)->environment);
-}
-
 /* Find a parameter of a query "a=b&c=d"; no escapes. */
 static struct span
 api_parameter(struct span query, const char *name)
@@ -41,28 +33,23 @@ api_parameter(struct span query, const char *name)
 }
 
 static bool
-call_may_list(const struct call *c, const struct executor *x,
-    const char *label, const char *after)
+call_may_list(const struct call *c, const struct executor *x)
 {
 	return hubrules_may_connect(&c->hub->site->conf, &c->who.is,
-	    x->environment, x->labels) == RULES_YES &&
-	    (label[0] == '\0' || labels_have(x->labels, label)) &&
-	    strcmp(x->environment, after) > 0;
+	    x->environment, x->labels) == RULES_YES;
 }
 
 static void
 call_list(struct call *c, struct span query)
 {
-	const struct map	*all = &c->hub->board.executors;
 	struct executor		**found;
 	struct subject_limits	 max;
-	struct map_node		*node;
 	struct json_out		 o;
 	struct buf		 b;
 	char			 label[TICKET_LABELS_MAX + 1];
 	char			 after[ENVIRONMENT_MAX + 1];
 	struct span		 s;
-	size_t			 i, n = 0;
+	size_t			 i, count, n = 0;
 
 	hubrules_limits(&c->hub->site->conf, &c->who.is, false, &max);
 	if (!max.may_list) {
@@ -76,15 +63,14 @@ call_list(struct call *c, struct span query)
 	s = api_parameter(query, "after");
 	snprintf(after, sizeof(after), "%.*s", (int)s.len, s.at != NULL ?
 	    s.at : "");
-	if ((found = calloc(all->count + 1, sizeof(*found))) == NULL) {
+	if ((found = switchboard_list(&c->hub->board, label, after,
+	    &count)) == NULL) {
 		call_no_memory(c);
 		return;
 	}
-	for (i = 0; i < all->nslots && all->slots != NULL; i++)
-		for (node = all->slots[i]; node != NULL; node = node->next)
-			if (call_may_list(c, node->owner, label, after))
-				found[n++] = node->owner;
-	qsort(found, n, sizeof(*found), api_by_name);
+	for (i = 0; i < count; i++)
+		if (call_may_list(c, found[i]))
+			found[n++] = found[i];
 	buf_init(&b, HUBCONN_QUEUE_MAX);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');

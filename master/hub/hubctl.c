@@ -284,39 +284,22 @@ hubclient_put_executor(struct hubctl_client *c, const struct executor *x)
 	hubclient_end(c, &o, false);
 }
 
-static int
-hubctl_by_name(const void *a, const void *b)
-{
-	const struct executor	*const *x = a, *const *y = b;
-
-	return strcmp((*x)->environment, (*y)->environment);
-}
-
 static void
 hubctl_list(struct hubctl_client *c, const struct json *j)
 {
-	const struct map	*all = &c->ctl->hub->board.executors;
 	char			 label[TICKET_LABELS_MAX + 1];
 	char			 after[ENVIRONMENT_MAX + 1];
-	struct executor		**found, *x;
-	struct map_node		*node;
+	struct executor		**found;
 	struct json_out		 o;
-	size_t			 i, n = 0;
+	size_t			 i, n;
 
 	hubclient_text(j, "label", label, sizeof(label));
 	hubclient_text(j, "after", after, sizeof(after));
-	if ((found = calloc(all->count + 1, sizeof(*found))) == NULL) {
+	if ((found = switchboard_list(&c->ctl->hub->board, label, after,
+	    &n)) == NULL) {
 		hubclient_fail(c, "out of memory");
 		return;
 	}
-	for (i = 0; i < all->nslots && all->slots != NULL; i++)
-		for (node = all->slots[i]; node != NULL; node = node->next) {
-			x = node->owner;
-			if ((label[0] == '\0' || labels_have(x->labels,
-			    label)) && strcmp(x->environment, after) > 0)
-				found[n++] = x;
-		}
-	qsort(found, n, sizeof(*found), hubctl_by_name);
 	for (i = 0; i < n && i < ROWS_MAX; i++)
 		hubclient_put_executor(c, found[i]);
 	hubclient_begin(c, &o, true);

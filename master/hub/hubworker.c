@@ -280,7 +280,7 @@ hubworker_stop(struct hubworker *w)
 	hubworker_stop_accepting(w);
 	timer_stop(&w->pause);
 	h->drain.is_on = true;
-	while ((x = map_any(&h->board.executors)) != NULL)
+	while ((x = map_first(&h->board.executors)) != NULL)
 		switchboard_detach(x, CLOSE_RESTART, "restarting");
 	timer_set(&w->flush, FLUSH_MS);
 }
@@ -289,22 +289,16 @@ hubworker_stop(struct hubworker *w)
 static void
 hubworker_revoke(struct hub *h)
 {
-	struct map_node	*node, *next;
-	struct executor	*x;
-	struct identity	 who;
-	uint64_t	 now = (uint64_t)time(NULL);
-	size_t		 i;
+	const struct map	*all = &h->board.executors;
+	struct executor		*x, *next;
+	struct identity		 who;
+	uint64_t		 now = (uint64_t)time(NULL);
 
-	for (i = 0; i < h->board.executors.nslots &&
-	    h->board.executors.slots != NULL; i++)
-		for (node = h->board.executors.slots[i]; node != NULL;
-		    node = next) {
-			next = node->next;
-			x = node->owner;
-			if (!site_recall(h->site, x->subject->name, now,
-			    &who))
-				switchboard_detach(x, 1008, "revoked");
-		}
+	for (x = map_first(all); x != NULL; x = next) {
+		next = map_next(all, &x->node);
+		if (!site_recall(h->site, x->subject->name, now, &who))
+			switchboard_detach(x, 1008, "revoked");
+	}
 }
 
 static void

@@ -27,6 +27,7 @@ make_things(void)
 	for (i = 0; i < MANY; i++) {
 		snprintf(things[i].key, sizeof(things[i].key), "key%c%d",
 		    i % 3 ? 'x' : '\0', i);
+		things[i].in = false;
 		/* NUL bytes count: "key" alone is none of these. */
 		things[i].len = i % 3 ? strlen(things[i].key) :
 		    4 + strlen(things[i].key + 4);
@@ -93,6 +94,38 @@ START_TEST(test_same_key)
 }
 END_TEST
 
+/* A walk comes to each once, also if it removes those it comes to. */
+START_TEST(test_walk)
+{
+	struct map	 m;
+	struct thing	*t, *next;
+	size_t		 i, n = 0;
+
+	ck_assert_int_ne(sodium_init(), -1);
+	make_things();
+	map_init(&m);
+	ck_assert_ptr_null(map_first(&m));
+	for (i = 0; i < MANY; i++)
+		ck_assert_int_eq(map_add(&m, &things[i].node, things[i].key,
+		    things[i].len, &things[i]), 0);
+	for (t = map_first(&m); t != NULL; t = map_next(&m, &t->node)) {
+		ck_assert(!t->in);
+		t->in = true;
+		n++;
+	}
+	ck_assert_uint_eq(n, MANY);
+	for (t = map_first(&m); t != NULL; t = next, n--) {
+		next = map_next(&m, &t->node);
+		map_del(&m, &t->node);
+		memset(&t->node, 0xff, sizeof(t->node));
+	}
+	ck_assert_uint_eq(n, 0);
+	ck_assert_uint_eq(m.count, 0);
+	ck_assert_ptr_null(map_first(&m));
+	map_fini(&m);
+}
+END_TEST
+
 /* Nobody can know which keys collide. */
 START_TEST(test_secret)
 {
@@ -115,6 +148,7 @@ main(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_test(t, test_many);
 	tcase_add_test(t, test_same_key);
+	tcase_add_test(t, test_walk);
 	tcase_add_test(t, test_secret);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

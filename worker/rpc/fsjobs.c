@@ -622,7 +622,7 @@ fsjobs_on_conn_end(struct rpc *rpc)
 	struct fsjobs	*f = rpc->fsjobs;
 	struct handle	*h;
 
-	while (f != NULL && (h = map_any(&f->handles)) != NULL)
+	while (f != NULL && (h = map_first(&f->handles)) != NULL)
 		handle_close(rpc, h);
 }
 

@@ -25,19 +25,16 @@ subject_free(struct subject *s)
 size_t
 subjects_sweep(struct subjects *all, uint64_t now)
 {
-	struct map_node	*n, *next;
-	struct subject	*s;
-	size_t		 i, found = 0;
+	struct subject	*s, *next;
+	size_t		 found = 0;
 
-	for (i = 0; i < all->map.nslots && all->map.slots != NULL; i++)
-		for (n = all->map.slots[i]; n != NULL; n = next) {
-			next = n->next;
-			s = n->owner;
-			if (s->refs > 0 || now - s->requests_at < FORGET_MS)
-				continue;
-			subject_free(s);
-			found++;
-		}
+	for (s = map_first(&all->map); s != NULL; s = next) {
+		next = map_next(&all->map, &s->node);
+		if (s->refs > 0 || now - s->requests_at < FORGET_MS)
+			continue;
+		subject_free(s);
+		found++;
+	}
 	return found;
 }
 
@@ -46,7 +43,7 @@ subjects_fini(struct subjects *all)
 {
 	struct subject	*s;
 
-	while ((s = map_any(&all->map)) != NULL) {
+	while ((s = map_first(&all->map)) != NULL) {
 		assert(s->refs == 0);
 		subject_free(s);
 	}

@@ -9,21 +9,16 @@
 static size_t
 hubdrain_some(struct switchboard *b, size_t n, bool with_harnesses)
 {
-	struct map_node	*node, *next;
-	struct executor	*x;
-	size_t		 i, done = 0;
+	struct executor	*x, *next;
+	size_t		 done = 0;
 
-	for (i = 0; i < b->executors.nslots && b->executors.slots != NULL; i++)
-		for (node = b->executors.slots[i]; node != NULL; node = next) {
-			next = node->next;
-			x = node->owner;
-			if (done == n)
-				return done;
-			if (x->nharness > 0 && !with_harnesses)
-				continue;
-			switchboard_detach(x, CLOSE_RESTART, "drained");
-			done++;
-		}
+	for (x = map_first(&b->executors); x != NULL && done < n; x = next) {
+		next = map_next(&b->executors, &x->node);
+		if (x->nharness > 0 && !with_harnesses)
+			continue;
+		switchboard_detach(x, CLOSE_RESTART, "drained");
+		done++;
+	}
 	return done;
 }
 

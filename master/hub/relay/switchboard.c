@@ -529,6 +529,34 @@ switchboard_find(const struct switchboard *b, const char *environment)
 	return map_find(&b->executors, environment, strlen(environment));
 }
 
+static int
+executor_by_name(const void *a, const void *b)
+{
+	const struct executor	*const *x = a, *const *y = b;
+
+	return strcmp((*x)->environment, (*y)->environment);
+}
+
+struct executor **
+switchboard_list(const struct switchboard *b, const char *label,
+    const char *after, size_t *n_out)
+{
+	struct executor	**list, *x;
+	size_t		 n = 0;
+
+	if ((list = calloc(b->executors.count + 1, sizeof(struct executor *)))
+	    == NULL)
+		return NULL;
+	for (x = map_first(&b->executors); x != NULL;
+	    x = map_next(&b->executors, &x->node))
+		if ((label[0] == '\0' || labels_have(x->labels, label)) &&
+		    strcmp(x->environment, after) > 0)
+			list[n++] = x;
+	qsort(list, n, sizeof(struct executor *), executor_by_name);
+	*n_out = n;
+	return list;
+}
+
 /* --- all --- */
 
 void
@@ -551,7 +579,7 @@ switchboard_fini(struct switchboard *b, uint16_t code, const char *why)
 {
 	struct executor	*x;
 
-	while ((x = map_any(&b->executors)) != NULL)
+	while ((x = map_first(&b->executors)) != NULL)
 		switchboard_detach(x, code, why);
 	timer_stop(&b->pace);
 	wslinks_fini(&b->links);

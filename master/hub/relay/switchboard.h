@@ -99,6 +99,13 @@ struct executor *switchboard_find(const struct switchboard *b,
 	    const char *environment);
 
 /*
+ * The executors with a label ("": all) whose names come after another one, in
+ * their order; *n_out of them.  NULL: out of memory.  Free the list.
+ */
+struct executor **switchboard_list(const struct switchboard *b,
+	    const char *label, const char *after, size_t *n_out);
+
+/*
  * Attach an executor by its ticket, in the place of one that may be there:
  * *cp is taken, with the bytes that came behind the head.  NULL with errno
  * ENOMEM.
