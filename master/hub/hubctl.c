@@ -412,7 +412,7 @@ hubctl_drain(struct hubctl_client *c, const struct json *j)
 	} else {
 		if ((x = hubclient_executor(c, j)) == NULL)
 			return;
-		switchboard_detach(x, 1012, "drained");
+		switchboard_detach(x, WSLINK_RESTART, "drained");
 	}
 	hubclient_told(c, "drain");
 	hubclient_ok(c);
@@ -441,7 +441,7 @@ hubctl_evict(struct hubctl_client *c, const struct json *j)
 	    now + h->site->conf.ticket_lifetime / 1000, now))
 		log_warnx("evict %s: no memory, it may come back",
 		    c->environment);
-	switchboard_detach(x, 1008, "evicted");
+	switchboard_detach(x, WSLINK_POLICY, "evicted");
 	hubclient_told(c, "evict");
 	hubclient_ok(c);
 }

@@ -29,8 +29,6 @@
 #define FLUSH_MS	300	/* for close frames, at the end */
 #define NOFILE_SPARE	64
 
-#define CLOSE_RESTART	1012
-
 struct hubworker;
 
 struct hubworker_door {
@@ -236,7 +234,7 @@ hub_on_yield(void *arg, const char *environment, const struct engine_place *by)
 
 	if (x != NULL && memcmp(x->registration, by->registration,
 	    REGISTRATION_LEN) <= 0)
-		switchboard_detach(x, 1008, "attached elsewhere");
+		switchboard_detach(x, WSLINK_POLICY, "attached elsewhere");
 }
 
 static void
@@ -281,7 +279,7 @@ hubworker_stop(struct hubworker *w)
 	timer_stop(&w->pause);
 	h->drain.is_on = true;
 	while ((x = map_first(&h->board.executors)) != NULL)
-		switchboard_detach(x, CLOSE_RESTART, "restarting");
+		switchboard_detach(x, WSLINK_RESTART, "restarting");
 	timer_set(&w->flush, FLUSH_MS);
 }
 
@@ -297,7 +295,7 @@ hubworker_revoke(struct hub *h)
 	for (x = map_first(all); x != NULL; x = next) {
 		next = map_next(all, &x->node);
 		if (!site_recall(h->site, x->subject->name, now, &who))
-			switchboard_detach(x, 1008, "revoked");
+			switchboard_detach(x, WSLINK_POLICY, "revoked");
 	}
 }
 
@@ -448,7 +446,7 @@ hubworker_fini(struct hubworker *w)
 	timer_stop(&w->sweep);
 	timer_stop(&w->flush);
 	hubdrain_end(&h->drain);
-	switchboard_fini(&h->board, CLOSE_RESTART, "restarting");
+	switchboard_fini(&h->board, WSLINK_RESTART, "restarting");
 	doors_fini(&h->doors);
 	hubconn_loop_fini(&h->conns);
 	subjects_fini(&h->subjects);

@@ -3,8 +3,6 @@
 #define TURN_MS		1000
 #define PART		100	/* turns in which all are closed */
 
-#define CLOSE_RESTART	1012	/* of the registry of RFC 6455 */
-
 /* Close up to n of those with or without harnesses; return how many. */
 static size_t
 hubdrain_some(struct switchboard *b, size_t n, bool with_harnesses)
@@ -16,7 +14,7 @@ hubdrain_some(struct switchboard *b, size_t n, bool with_harnesses)
 		next = map_next(&b->executors, &x->node);
 		if (x->nharness > 0 && !with_harnesses)
 			continue;
-		switchboard_detach(x, CLOSE_RESTART, "drained");
+		switchboard_detach(x, WSLINK_RESTART, "drained");
 		done++;
 	}
 	return done;

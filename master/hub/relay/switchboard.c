@@ -15,9 +15,6 @@
 #define PACE_MS		10
 #define PACE_QUANTUM	((size_t)64 * 1024)	/* bytes, in a turn */
 
-#define CLOSE_GOING	1001	/* RFC 6455 section 7.4.1 */
-#define CLOSE_POLICY	1008
-
 /* A stream belongs to the first harness that claimed its id. */
 struct board_stream {
 	struct map_node			 node;
@@ -432,7 +429,7 @@ switchboard_detach(struct executor *x, uint16_t code, const char *why)
 		LIST_FOREACH(s, &h->streams, entry)
 			board_reset(&h->link, stream_id(s),
 			    "executor_disconnected");
-		harness_free(h, CLOSE_GOING, "executor disconnected", NULL);
+		harness_free(h, WSLINK_GOING, "executor disconnected", NULL);
 	}
 	assert(x->nstream == 0 && x->nharness == 0);
 	map_del(&b->executors, &x->node);
@@ -502,7 +499,7 @@ switchboard_attach(struct switchboard *b, const char *environment,
 	    (x->labels = strdup(t->labels)) == NULL)
 		goto fail;
 	if ((old = switchboard_find(b, environment)) != NULL)
-		switchboard_detach(old, CLOSE_POLICY, "replaced");
+		switchboard_detach(old, WSLINK_POLICY, "replaced");
 	if (map_add(&b->executors, &x->node, x->environment,
 	    strlen(x->environment), x) == -1)
 		goto fail;

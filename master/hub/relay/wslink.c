@@ -12,8 +12,6 @@
 #define TURN_MS		500		/* between two looks at the queue */
 #define SILENT		3		/* intervals */
 
-#define CLOSE_NORMAL	1000		/* RFC 6455 section 7.4.1 */
-
 static void	 wslink_on_readable(void *arg);
 static void	 wslink_on_drained(void *arg);
 static void	 wslink_on_broken(void *arg);
@@ -102,13 +100,13 @@ wslink_init(struct wslink *l, struct wslinks *all, struct hubconn **cp,
 }
 
 static void
-wslink_control(struct wslink *l, enum ws_opcode opcode, const void *data,
+wslink_write(struct wslink *l, enum ws_opcode opcode, const void *data,
     size_t len)
 {
 	uint8_t		 head[WS_HEADER_MAX];
 	struct iovec	 iov[2];
 
-	assert(len <= WS_CONTROL_MAX);
+	assert(opcode < WS_CLOSE || len <= WS_CONTROL_MAX);
 	iov[0].iov_base = head;
 	iov[0].iov_len = ws_header(head, true, opcode, len, NULL);
 	iov[1].iov_base = (void *)(uintptr_t)data;
@@ -137,7 +135,7 @@ wslink_fini(struct wslink *l, uint16_t code, const char *reason)
 	text[0] = (uint8_t)(code >> 8);
 	text[1] = (uint8_t)code;
 	memcpy(text + 2, reason, n);
-	wslink_control(l, WS_CLOSE, text, n + 2);
+	wslink_write(l, WS_CLOSE, text, n + 2);
 	hubconn_finish(&l->conn);
 }
 
@@ -146,22 +144,14 @@ wslink_fini(struct wslink *l, uint16_t code, const char *reason)
 void
 wslink_send(struct wslink *l, const void *data, size_t len)
 {
-	uint8_t		 head[WS_HEADER_MAX];
-	struct iovec	 iov[2];
-
-	if (l->conn == NULL)
-		return;
-	iov[0].iov_base = head;
-	iov[0].iov_len = ws_header(head, true, WS_BINARY, len, NULL);
-	iov[1].iov_base = (void *)(uintptr_t)data;
-	iov[1].iov_len = len;
-	hubconn_write(l->conn, iov, 2);
+	if (l->conn != NULL)
+		wslink_write(l, WS_BINARY, data, len);
 }
 
 void
 wslink_ping(struct wslink *l)
 {
-	wslink_control(l, WS_PING, "", 0);
+	wslink_write(l, WS_PING, "", 0);
 }
 
 uint32_t
@@ -242,13 +232,13 @@ wslink_take(struct wslink *l, const struct ws_event *ev)
 			l->events->on_message(l->arg, ev->data, ev->len);
 		return true;
 	case WS_EV_PING:
-		wslink_control(l, WS_PONG, ev->data, ev->len);
+		wslink_write(l, WS_PONG, ev->data, ev->len);
 		return true;
 	case WS_EV_PONG:
 		l->pongs++;
 		return true;
 	case WS_EV_CLOSE:
-		l->code = CLOSE_NORMAL;
+		l->code = WSLINK_NORMAL;
 		wslink_end(l, "closed");
 		return false;
 	case WS_EV_ERROR:

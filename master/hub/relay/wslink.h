@@ -13,6 +13,14 @@
 #include "common/span.h"
 #include "master/hub/relay/hubconn.h"
 
+/* Close codes (RFC 6455 section 7.4.1, and its registry). */
+enum wslink_code {
+	WSLINK_NORMAL = 1000,
+	WSLINK_GOING = 1001,
+	WSLINK_POLICY = 1008,
+	WSLINK_RESTART = 1012,
+};
+
 /* The owner.  None may free the link's owner but on_end. */
 struct wslink_events {
 	void	(*on_message)(void *arg, const uint8_t *data, size_t len);
