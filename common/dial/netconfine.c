@@ -1,16 +1,11 @@
 #include "common/dial/netconfine.h"
 
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "common/linux/bpf.h"
+#include "common/linux/confine.h"
 #include "common/linux/landlock.h"
 #include "common/log.h"
 #include "common/measured.h"
@@ -56,35 +51,10 @@ static const struct sock_filter resolver_calls[] = {
 	REFUSE(ENOSYS)
 };
 
-/* A kernel without filters is no error. */
-static int
-netconfine_filter(const struct sock_filter *calls, size_t n)
-{
-	if (bpf_install(calls, n) == -1 && errno != ENOSYS &&
-	    errno != EINVAL)
-		return -1;
-	return 0;
-}
-
-#define FILTER(table)							\
-	netconfine_filter(table, sizeof(table) / sizeof((table)[0]))
-
 /* --- */
 
-static int
-netconfine_limit(int what, rlim_t n)
-{
-	struct rlimit	 rl = { n, n };
-
-	return setrlimit(what, &rl);
-}
-
-/*
- * libcrypto keeps the keys of streams on the heap: where we may, nothing of
- * this process is ever written to a swap.
- */
-static void
-lock_memory(void)
+void
+netconfine_lock_memory(void)
 {
 	struct rlimit	 rl;
 
@@ -95,49 +65,30 @@ lock_memory(void)
 }
 
 int
-netconfine_to_parent(void)
-{
-	return prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
-int
-netconfine_early(void)
-{
-	if (prctl(PR_SET_DUMPABLE, 0) == -1 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
-	    netconfine_limit(RLIMIT_CORE, 0) == -1)
-		return -1;
-	lock_memory();
-	return 0;
-}
-
-int
 netconfine_process(void)
 {
-	if (is_measured()) {
-		log_info("not confined: built with sanitizers or coverage");
+	if (confine_is_off())
 		return 0;
-	}
 	/*
 	 * Not RLIMIT_FSIZE: the log may be a file.  128 streams could have 8
 	 * GiB of messages to send; who needs that much loses his stream.
 	 */
-	if (netconfine_limit(RLIMIT_NPROC, 0) == -1 ||
-	    netconfine_limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)
+	if (confine_limit(RLIMIT_NPROC, 0) == -1 ||
+	    confine_limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)
 		return -1;
 	return landlock_only_read(nothing, nothing, true) == -1 ? -1 :
-	    FILTER(process_calls);
+	    CONFINE_CALLS(process_calls);
 }
 
 int
 netconfine_resolver(void)
 {
-	if (netconfine_to_parent() == -1)
+	if (confine_to_parent() == -1)
 		return -1;
 	if (is_measured())
 		return 0;
-	if (netconfine_limit(RLIMIT_NPROC, 0) == -1 ||
+	if (confine_limit(RLIMIT_NPROC, 0) == -1 ||
 	    landlock_only_read(readable, nothing, false) == -1)
 		return -1;
-	return FILTER(resolver_calls);
+	return CONFINE_CALLS(resolver_calls);
 }

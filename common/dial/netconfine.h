@@ -4,11 +4,11 @@
  */
 #pragma once
 
-/* First of all: no ptrace, no core, no new privileges.  0, or -1 with errno. */
-int	 netconfine_early(void) MUST_CHECK;
-
-/* End with the parent's thread.  0, or -1 with errno. */
-int	 netconfine_to_parent(void) MUST_CHECK;
+/*
+ * libcrypto keeps the keys of streams on the heap: where we may, nothing of
+ * this process is ever written to a swap.
+ */
+void	 netconfine_lock_memory(void);
 
 /* Uplink and reach: no files, and no other processes.  0, or -1 with errno. */
 int	 netconfine_process(void) MUST_CHECK;

@@ -8,6 +8,7 @@
 
 #include "common/dial/netconfine.h"
 #include "common/fd.h"
+#include "common/linux/confine.h"
 #include "common/linux/slice.h"
 #include "common/log.h"
 #include "common/noise/kem.h"
@@ -21,10 +22,11 @@ netstart(const char *role, const char *how, bool keeps_stderr,
 	/* Before the log has a descriptor of its own. */
 	syscall(SYS_close_range, 3, ~0U, 0);
 	log_init(role, LOG_LEVEL_INFO, how);
-	if (netconfine_early() == -1) {
+	if (confine_early() == -1) {
 		log_warn("confinement");
 		return -1;
 	}
+	netconfine_lock_memory();
 	if ((sock = fd_take_stdin(!keeps_stderr || log_is_syslog())) == -1) {
 		log_warn("standard streams");
 		return -1;

@@ -1,18 +1,13 @@
 #include "master/hub/hubconfine.h"
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
-
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include "common/linux/bpf.h"
+#include "common/linux/confine.h"
 #include "common/linux/landlock.h"
 #include "common/log.h"
-#include "common/measured.h"
 
 #ifdef SYS_epoll_wait
 #define HUB_OLD	MAY(epoll_wait)
@@ -29,18 +24,6 @@ static const struct sock_filter hub_calls[] = {
 };
 
 static const char *const hub_reads[] = { NULL };
-
-int
-hubconfine_early(void)
-{
-	static const struct rlimit	 none = { 0, 0 };
-
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
-	    prctl(PR_SET_DUMPABLE, 0) == -1 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		return -1;
-	return setrlimit(RLIMIT_CORE, &none);
-}
 
 int
 hubconfine_user(const char *name)
@@ -60,22 +43,16 @@ hubconfine_user(const char *name)
 		return -1;
 	}
 	/* Changing ids has cleared it. */
-	return prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return confine_to_parent();
 }
 
 int
 hubconfine(void)
 {
-	static const struct rlimit	 none = { 0, 0 };
-
-	if (is_measured()) {
-		log_info("not confined: built with sanitizers or coverage");
+	if (confine_is_off())
 		return 0;
-	}
-	if (setrlimit(RLIMIT_NPROC, &none) == -1 ||
+	if (confine_limit(RLIMIT_NPROC, 0) == -1 ||
 	    landlock_only_read(hub_reads, hub_reads, true) == -1)
 		return -1;
-	/* A kernel without filters is no error. */
-	return BPF_INSTALL(hub_calls) == -1 && errno != ENOSYS &&
-	    errno != EINVAL ? -1 : 0;
+	return CONFINE_CALLS(hub_calls);
 }

@@ -1,9 +1,6 @@
 /* Confines the process of a hub that is on the network. */
 #pragma once
 
-/* First of all: no ptrace, no core, ends with its parent.  0, or -1, errno. */
-int	 hubconfine_early(void) MUST_CHECK;
-
 /* Become a user, if we are root.  0, or -1 after a line in the log. */
 int	 hubconfine_user(const char *name) MUST_CHECK;
 

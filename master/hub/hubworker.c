@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/linux/confine.h"
 #include "common/log.h"
 #include "common/sigfd.h"
 #include "master/hub/hub.h"
@@ -490,7 +491,7 @@ hubworker_run(struct hubworker_start *start)
 	log_set_role("hub");
 	signal(SIGPIPE, SIG_IGN);
 	hubworker_raise_nofile(start->site->conf.max_connections);
-	if (hubconfine_early() == -1) {
+	if (confine_to_parent() == -1 || confine_early() == -1) {
 		log_warn("confinement");
 		return 1;
 	}

@@ -12,6 +12,7 @@
 
 #include "common/dial/netconfine.h"
 #include "common/dial/netstart.h"
+#include "common/linux/confine.h"
 #include "common/log.h"
 #include "master/uplink/uplink.h"
 #include "master/uplink/uplink_link.h"
@@ -46,7 +47,7 @@ uplink_prepare(struct uplink *u, int sock)
 		exit(2);
 	/* Without a next master the end of this one is the end. */
 	if ((u->env.start->orphan_ttl_ms == 0 &&
-	    netconfine_to_parent() == -1) || netconfine_process() == -1)
+	    confine_to_parent() == -1) || netconfine_process() == -1)
 		fatal("confinement");
 	if (resolver_attach(u->env.resolver, &u->env.loop,
 	    uplink_on_no_resolver, u) == -1 || uplink_serve(u, sock) == -1)

@@ -20,6 +20,7 @@
 #include "common/measured.h"
 #include "t/unit/filter_help.h"
 #include "t/unit/left_out.h"
+#include "common/linux/confine.h"
 #include "worker/http/helper/http_confine.h"
 
 static char	 allowed[] = "/tmp/check_confine.XXXXXX";
@@ -112,7 +113,7 @@ START_TEST(confined)
 	ck_assert_int_ne(fd = mkstemp(other), -1);
 	close(fd);
 	if ((pid = fork()) == 0) {
-		CLAIM(1, http_confine_early() == 0);
+		CLAIM(1, confine_to_parent() == 0 && confine_early() == 0);
 		CLAIM(2, http_confine(files) == 0);
 		what_it_needs();
 		what_it_must_not();
@@ -152,7 +153,7 @@ install(void)
 {
 	static const char	*files[] = { NULL };
 
-	filter_must(http_confine_early() == 0 && http_confine(files) == 0);
+	filter_must(confine_early() == 0 && http_confine(files) == 0);
 }
 
 START_TEST(all_calls)

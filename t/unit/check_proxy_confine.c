@@ -17,6 +17,7 @@
 #include "common/measured.h"
 #include "t/unit/filter_help.h"
 #include "t/unit/left_out.h"
+#include "common/linux/confine.h"
 #include "worker/proxy/helper/proxy_confine.h"
 
 #define N(rows)	(sizeof(rows) / sizeof((rows)[0]))
@@ -59,7 +60,7 @@ START_TEST(test_confined)
 		return;
 	}
 	if ((pid = fork()) == 0) {
-		CLAIM(1, proxy_confine_early() == 0);
+		CLAIM(1, confine_to_parent() == 0 && confine_early() == 0);
 		CLAIM(2, proxy_confine() == 0);
 		what_it_may_and_not();
 		_exit(0);
@@ -96,7 +97,7 @@ static const struct filter_case	 cases[] = {
 static void
 install(void)
 {
-	filter_must(proxy_confine_early() == 0 && proxy_confine() == 0);
+	filter_must(confine_early() == 0 && proxy_confine() == 0);
 }
 
 START_TEST(test_calls)

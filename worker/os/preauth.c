@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "common/linux/bpf.h"
+#include "common/linux/confine.h"
 #include "common/linux/landlock.h"
 #include "common/log.h"
 #include "common/measured.h"
@@ -42,30 +42,22 @@ _Static_assert((sizeof(calls) / sizeof(calls[0]) - 6) / 2 <= 45,
 
 /* --- */
 
-static int
-limit_to(__rlimit_resource_t what, rlim_t n)
-{
-	struct rlimit	 rl = { n, n };
-
-	return setrlimit(what, &rl);
-}
-
 /* Limits as in sshd(8) before authentication. */
 static int
 preauth_limit(bool is_alone)
 {
 	/* A log in a file then loses lines, but no signal kills us. */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
-	    limit_to(RLIMIT_FSIZE, 0) == -1 ||
-	    limit_to(RLIMIT_NPROC, 0) == -1 ||
-	    limit_to(RLIMIT_CORE, 0) == -1)
+	    confine_limit(RLIMIT_FSIZE, 0) == -1 ||
+	    confine_limit(RLIMIT_NPROC, 0) == -1 ||
+	    confine_limit(RLIMIT_CORE, 0) == -1)
 		return -1;
 	/*
 	 * Not 0: poll(2) needs one.  Not if we share the uid: the kernel
 	 * compares the limit with all descriptors in flight of the user
 	 * (unix(7), ETOOMANYREFS).
 	 */
-	return is_alone ? limit_to(RLIMIT_NOFILE, 1) : 0;
+	return is_alone ? confine_limit(RLIMIT_NOFILE, 1) : 0;
 }
 
 int

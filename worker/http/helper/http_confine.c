@@ -1,17 +1,11 @@
 #include "worker/http/helper/http_confine.h"
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
-
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include "common/linux/bpf.h"
+#include "common/linux/confine.h"
 #include "common/linux/landlock.h"
-#include "common/log.h"
-#include "common/measured.h"
 #include "worker/sandbox/enforce.h"
 
 /* --- files: Landlock --- */
@@ -64,25 +58,10 @@ http_confine_filter(void)
 /* --- */
 
 int
-http_confine_early(void)
-{
-	static const struct rlimit	 none = { 0, 0 };
-
-	/* Also ends us while we hang and do not see the channel close. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
-	    prctl(PR_SET_DUMPABLE, 0) == -1 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		return -1;
-	return setrlimit(RLIMIT_CORE, &none);
-}
-
-int
 http_confine(const char *const *env_files)
 {
-	if (is_measured()) {
-		log_info("not confined: built with sanitizers or coverage");
+	if (confine_is_off())
 		return 0;
-	}
 	return landlock_only_read(readable, env_files, true) == -1 ||
 	    http_confine_filter() == -1 ? -1 : 0;
 }

@@ -8,12 +8,6 @@
 #include <stdbool.h>
 
 /*
- * Before anything else: die with the parent, not dumpable, no core,
- * no_new_privs.  0, or -1 with errno.
- */
-int	 http_confine_early(void) MUST_CHECK;
-
-/*
  * For good: execute nothing, start no process, write no file, read only
  * configuration and env_files (of certificates, from the environment), where
  * the kernel can enforce it.  0, or -1 with errno.

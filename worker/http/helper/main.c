@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/linux/confine.h"
 #include "common/log.h"
 #include "worker/http/helper/http_confine.h"
 #include "worker/http/helper/http_serve.h"
@@ -59,7 +60,7 @@ main(int argc, char **argv)
 	syscall(SYS_close_range, 3, ~0U, 0);
 	log_init("http", LOG_LEVEL_INFO, argv[2]);
 	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
-	if (http_confine_early() == -1)
+	if (confine_to_parent() == -1 || confine_early() == -1)
 		fatal("confinement");
 	if ((sock = fd_take_stdin(false)) == -1)
 		fatal("standard streams");

@@ -1,19 +1,14 @@
 #include "worker/proxy/helper/proxy_confine.h"
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "common/linux/bpf.h"
+#include "common/linux/confine.h"
 #include "common/linux/landlock.h"
-#include "common/log.h"
-#include "common/measured.h"
 
 #define SOCK_TYPES	0xf	/* other bits of the argument are flags */
 
@@ -79,28 +74,10 @@ static const struct sock_filter	 calls[] = {
 /* --- */
 
 int
-proxy_confine_early(void)
-{
-	static const struct rlimit	 none = { 0, 0 };
-
-	/* Also ends us while we hang and do not see the channel close. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
-	    prctl(PR_SET_DUMPABLE, 0) == -1 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		return -1;
-	return setrlimit(RLIMIT_CORE, &none);
-}
-
-int
 proxy_confine(void)
 {
-	if (is_measured()) {
-		log_info("not confined: built with sanitizers or coverage");
+	if (confine_is_off())
 		return 0;
-	}
-	if (landlock_only_read(readable, nothing, true) == -1)
-		return -1;
-	/* A kernel without filters is no error. */
-	return BPF_INSTALL(calls) == -1 && errno != ENOSYS &&
-	    errno != EINVAL ? -1 : 0;
+	return landlock_only_read(readable, nothing, true) == -1 ? -1 :
+	    CONFINE_CALLS(calls);
 }

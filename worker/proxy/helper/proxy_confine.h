@@ -8,12 +8,6 @@
 #include "common/attributes.h"
 
 /*
- * Before anything else: die with the parent, not dumpable, no core,
- * no_new_privs.  0, or -1 with errno.
- */
-int	 proxy_confine_early(void) MUST_CHECK;
-
-/*
  * For good: execute nothing, start no process, write no file, open no socket
  * but those of TCP and UDP, read only configuration, where the kernel can
  * enforce it.  0, or -1 with errno.
