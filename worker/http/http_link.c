@@ -1,9 +1,7 @@
 #include "worker/http/http_link.h"
 
-
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,16 +19,11 @@ TAILQ_HEAD(http_list, http_call);
 
 struct http_link {
 	struct event_base	*base;
-	int			 exe;
-	const struct scgroup	*limited;	/* or NULL */
-	unsigned		 session;
-	pid_t			 pid;		/* 0: not running */
-	struct chan		*chan;		/* NULL: stopped */
+	struct helper		 helper;
 	struct http_list	 waiting, active;
 	unsigned		 nactive;
 	uint64_t		 last_id;
 	size_t			 parked;	/* bytes of waiting calls */
-	struct timer		 idle_ev;
 };
 
 typedef int	 on_fn(struct http_call *c, const void *body);
@@ -64,7 +57,18 @@ static const char *const kept_names[] = {
 	"all_proxy", "http_proxy", "https_proxy", "no_proxy"
 };
 
-#define KEPT	(sizeof(kept_names) / sizeof(kept_names[0]))
+/* Maximum of bytes queued: all windows, twice for the overhead of packets. */
+#define QUEUE_MAX	(2 * (size_t)LIMIT_HTTP_ACTIVE * (LIMIT_HTTP_WINDOW + \
+			    LIMIT_HTTP_HEAD + LIMIT_HTTP_LINE))
+
+static const struct helper_program	 program = {
+	.name = PROGRAM,
+	.role = IPC_ROLE_HTTP,
+	.queue_max = QUEUE_MAX,
+	.idle_ms = LIMIT_HTTP_IDLE,
+	.kept = kept_names,
+	.nkept = sizeof(kept_names) / sizeof(kept_names[0]),
+};
 
 /* --- calls --- */
 
@@ -90,7 +94,7 @@ http_link_take_out(struct http_call *c)
 	} else {
 		TAILQ_REMOVE(&l->active, c, entry);
 		if (--l->nactive == 0)
-			timer_set(&l->idle_ev, LIMIT_HTTP_IDLE);
+			helper_idle(&l->helper);
 	}
 	body_free(c);
 	l->parked -= c->cost;
@@ -115,9 +119,9 @@ http_call_fail(struct http_call *c, const char *error)
 	struct http_link	*l = c->link;
 	Ipc__HttpCancel		 out = IPC__HTTP_CANCEL__INIT;
 
-	if (c->state != HTTP_WAITING && l->chan != NULL) {
+	if (c->state != HTTP_WAITING && l->helper.chan != NULL) {
 		out.id = c->id;
-		chan_send(l->chan, IPC_http_cancel, &out, -1);
+		chan_send(l->helper.chan, IPC_http_cancel, &out, -1);
 	}
 	http_link_finish(c, error, false);
 	pump(l);
@@ -142,75 +146,16 @@ http_link_find(struct http_link *l, uint64_t id)
 
 /* --- the process --- */
 
-static void	 http_link_on_msg(void *, struct ipc_msg *);
-static void	 http_link_on_end(void *, int);
-
-/* Maximum of bytes queued: all windows, twice for the overhead of packets. */
-#define QUEUE_MAX	(2 * (size_t)LIMIT_HTTP_ACTIVE * (LIMIT_HTTP_WINDOW + \
-			    LIMIT_HTTP_HEAD + LIMIT_HTTP_LINE))
-
-static int
-http_link_start(struct http_link *l)
-{
-	int	 pair[2];
-
-	assert(l->chan == NULL);
-	errno = ENOENT;
-	if (l->exe == -1 || fd_packet_pair(pair) == -1)
-		return -1;
-	/* The previous process is still exiting. */
-	if (l->pid != 0)
-		kill(l->pid, SIGKILL);
-	l->pid = helper_start(l->exe, PROGRAM, l->session, l->limited,
-	    kept_names, KEPT, pair[1]);
-	fd_close(&pair[1]);
-	if (l->pid == -1) {
-		l->pid = 0;
-		fd_close(&pair[0]);
-		return -1;
-	}
-	if ((l->chan = chan_new(l->base, pair[0], IPC_ROLE_WORKER,
-	    IPC_ROLE_HTTP, http_link_on_msg, http_link_on_end, l)) == NULL) {
-			fd_close(&pair[0]);	/* the child's end */
-		return -1;
-	}
-	chan_set_limit(l->chan, QUEUE_MAX);
-	log_debug("execsrv-http: pid %ld", (long)l->pid);
-	return 0;
-}
-
 /* The process has died: fail its calls, restart for those that wait. */
 static void
-http_link_on_death(struct http_link *l, const char *why)
+http_link_on_death(void *arg, const char *why)
 {
+	struct http_link	*l = arg;
 	struct http_call	*c;
 
-	chan_free(&l->chan);
 	while ((c = TAILQ_FIRST(&l->active)) != NULL)
 		http_link_finish(c, why, false);
-	timer_stop(&l->idle_ev);
 	pump(l);
-}
-
-static void
-http_link_on_end(void *arg, int error)
-{
-	struct http_link	*l = arg;
-
-	if (error != 0)
-		log_warnx("execsrv-http: %s", strerror(error));
-	if (error != 0 && l->pid != 0)
-		kill(l->pid, SIGKILL);
-	http_link_on_death(l, "execsrv-http ended");
-}
-
-static void
-on_idle(void *arg)
-{
-	struct http_link	*l = arg;
-
-	if (l->nactive == 0)
-		chan_free(&l->chan);
 }
 
 /* --- to the process --- */
@@ -222,7 +167,7 @@ upload(struct http_call *c)
 	Ipc__HttpUpload		 out = IPC__HTTP_UPLOAD__INIT;
 	size_t			 n;
 
-	assert(c->body_sent <= c->body_len && l->chan != NULL);
+	assert(c->body_sent <= c->body_len && l->helper.chan != NULL);
 	out.id = c->id;
 	while (c->body_sent < c->body_len && c->body_room > 0) {
 		n = c->body_len - c->body_sent;
@@ -232,7 +177,7 @@ upload(struct http_call *c)
 			n = LIMIT_HTTP_PIECE;
 		out.data.data = (uint8_t *)c->body + c->body_sent;
 		out.data.len = n;
-		chan_send(l->chan, IPC_http_upload, &out, -1);
+		chan_send(l->helper.chan, IPC_http_upload, &out, -1);
 		c->body_sent += n;
 		c->body_room -= n;
 	}
@@ -250,11 +195,10 @@ activate(struct http_call *c)
 	Ipc__HttpHeader		 header = IPC__HTTP_HEADER__INIT;
 	size_t			 i;
 
-	assert(c->state == HTTP_WAITING && l->chan != NULL);
+	assert(c->state == HTTP_WAITING && l->helper.chan != NULL);
 	TAILQ_REMOVE(&l->waiting, c, entry);
 	TAILQ_INSERT_TAIL(&l->active, c, entry);
 	l->nactive++;
-	timer_stop(&l->idle_ev);
 	c->state = HTTP_UPLOADING;
 	c->id = out.id = header.id = ++l->last_id;
 	c->room = c->body_room = LIMIT_HTTP_WINDOW;
@@ -263,12 +207,12 @@ activate(struct http_call *c)
 	out.follow = c->follow;
 	out.headers = (uint32_t)c->nheaders;
 	out.body = c->body_len;
-	chan_send(l->chan, IPC_http_request, &out, -1);
+	chan_send(l->helper.chan, IPC_http_request, &out, -1);
 	for (i = 0; i < c->nheaders; i++) {
 		header.name = c->headers[i].name;
 		header.value = c->headers[i].value;
 		header.secret = c->headers[i].is_secret;
-		chan_send(l->chan, IPC_http_header, &header, -1);
+		chan_send(l->helper.chan, IPC_http_header, &header, -1);
 	}
 	upload(c);
 }
@@ -282,12 +226,12 @@ pump(struct http_link *l)
 
 	while (l->nactive < LIMIT_HTTP_ACTIVE &&
 	    (c = TAILQ_FIRST(&l->waiting)) != NULL) {
-		if (l->chan != NULL || http_link_start(l) == 0) {
+		if (helper_need(&l->helper) == 0) {
 			activate(c);
 			continue;
 		}
 		snprintf(why, sizeof(why), "execsrv-http %s: %s",
-		    l->exe == -1 ? "is not installed beside the worker" :
+		    l->helper.exe == -1 ? "is not installed beside the worker" :
 		    "cannot be started", strerror(errno));
 		log_warnx("%s", why);
 		http_link_finish(c, why, false);
@@ -313,7 +257,7 @@ http_call_took(struct http_call *c, size_t len)
 {
 	Ipc__HttpRoom	 out = IPC__HTTP_ROOM__INIT;
 
-	assert(c->state == HTTP_BODY && c->link->chan != NULL);
+	assert(c->state == HTTP_BODY && c->link->helper.chan != NULL);
 	c->owed += len;
 	if (c->owed < LIMIT_HTTP_WINDOW / 2)
 		return;
@@ -321,7 +265,7 @@ http_call_took(struct http_call *c, size_t len)
 	out.bytes = (uint32_t)c->owed;
 	c->room += c->owed;
 	c->owed = 0;
-	chan_send(c->link->chan, IPC_http_room, &out, -1);
+	chan_send(c->link->helper.chan, IPC_http_room, &out, -1);
 }
 
 bool
@@ -410,7 +354,7 @@ id_of(const struct ipc_msg *m)
 	return n;
 }
 
-static void
+static int
 http_link_on_msg(void *arg, struct ipc_msg *m)
 {
 	struct http_link	*l = arg;
@@ -421,16 +365,15 @@ http_link_on_msg(void *arg, struct ipc_msg *m)
 	c = http_link_find(l, id);
 	/* A message about a cancelled call may be in flight. */
 	if (c == NULL && id != 0 && id <= l->last_id)
-		return;
-	if (c != NULL && (handlers[m->kind].states & (1u << c->state)) != 0 &&
-	    handlers[m->kind].fn(c, m->body) == 0)
-		return;
-	log_warnx("execsrv-http: unexpected message %s",
-	    ipc_rows[m->kind].name);
-	if (l->pid != 0)
-		kill(l->pid, SIGKILL);
-	http_link_on_death(l, "execsrv-http sent an unexpected message");
+		return 0;
+	if (c == NULL || (handlers[m->kind].states & (1u << c->state)) == 0)
+		return -1;
+	return handlers[m->kind].fn(c, m->body);
 }
+
+static const struct helper_events	 http_link_events = {
+	http_link_on_msg, http_link_on_death
+};
 
 /* --- the link --- */
 
@@ -449,12 +392,10 @@ http_link_new(struct event_base *base, int exe,
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
 	l->base = base;
-	l->exe = exe;
-	l->limited = limited;
-	l->session = session;
 	TAILQ_INIT(&l->waiting);
 	TAILQ_INIT(&l->active);
-	timer_init(&l->idle_ev, base, on_idle, l);
+	helper_init(&l->helper, &program, base, exe, session, limited,
+	    &http_link_events, l);
 	return l;
 }
 
@@ -463,14 +404,12 @@ http_link_stop(struct http_link *l)
 {
 	struct http_call	*c;
 
-	/* The process exits when its channel is closed. */
-	chan_free(&l->chan);
+	helper_stop(&l->helper);
 	while ((c = TAILQ_FIRST(&l->active)) != NULL ||
 	    (c = TAILQ_FIRST(&l->waiting)) != NULL) {
 		http_link_take_out(c);
 		c->events->on_free(c);
 	}
-	timer_stop(&l->idle_ev);
 }
 
 void
@@ -485,18 +424,8 @@ http_link_free(struct http_link **lp)
 	free(l);
 }
 
-pid_t
-http_link_pid(const struct http_link *l)
+struct helper *
+http_link_helper(struct http_link *l)
 {
-	return l->pid;
-}
-
-bool
-http_link_reaped(struct http_link *l, pid_t pid, int status)
-{
-	if (pid != l->pid)
-		return false;
-	l->pid = 0;
-	helper_log_end(PROGRAM, status);
-	return true;
+	return &l->helper;
 }

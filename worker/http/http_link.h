@@ -16,6 +16,7 @@
 #include "common/ev.h"
 
 struct http_link;
+struct helper;
 struct scgroup;
 struct http_call;
 
@@ -102,8 +103,5 @@ void		 http_call_fail(struct http_call *c, const char *error);
 /* Drop all calls without on_done, and end the process. */
 void		 http_link_stop(struct http_link *l);
 
-/* Return the pid, or 0. */
-pid_t		 http_link_pid(const struct http_link *l);
-
-/* Handle the exit of a child; return whether it was the process. */
-bool		 http_link_reaped(struct http_link *l, pid_t pid, int status);
+/* The process, for those who reap it. */
+struct helper	*http_link_helper(struct http_link *l);

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,16 +24,11 @@
 TAILQ_HEAD(proxied_list, proxied);
 
 struct proxy_link {
-	struct event_base	*base;
-	int			 exe;
-	unsigned		 session;
+	struct helper		 helper;
 	bool			(*is_ending)(const void *);
 	const void		*arg;
-	pid_t			 pid;		/* 0: not running */
-	struct chan		*chan;		/* NULL: stopped */
 	struct proxied_list	 all;
 	uint64_t		 last_key;
-	struct timer		 unused_ev;
 };
 
 static const char *const proxy_kept[] = {
@@ -42,6 +36,15 @@ static const char *const proxy_kept[] = {
 	"HTTPS_PROXY", "HTTP_PROXY", "LD_LIBRARY_PATH", "LOCALDOMAIN",
 	"LSAN_OPTIONS", "NO_PROXY", "RES_OPTIONS", "UBSAN_OPTIONS",
 	"all_proxy", "http_proxy", "https_proxy", "no_proxy"
+};
+
+static const struct helper_program	 program = {
+	.name = PROGRAM,
+	.role = IPC_ROLE_PROXY,
+	.queue_max = QUEUE_MAX,
+	.idle_ms = LIMIT_NET_UNUSED,
+	.kept = proxy_kept,
+	.nkept = sizeof(proxy_kept) / sizeof(proxy_kept[0]),
 };
 
 /* --- messages: -1 is a violation --- */
@@ -64,7 +67,7 @@ proxied_gone(struct proxied *p, bool is_lost)
 
 	TAILQ_REMOVE(&l->all, p, entry);
 	if (TAILQ_EMPTY(&l->all))
-		timer_set(&l->unused_ev, LIMIT_NET_UNUSED);
+		helper_idle(&l->helper);
 	p->events->on_gone(p, is_lost);
 }
 
@@ -123,90 +126,36 @@ static int	(*const handlers[IPC_KINDS])(struct proxied *, const void *) = {
 
 /* The process has died: so have its listeners and connections. */
 static void
-proxy_link_on_death(struct proxy_link *l)
+proxy_link_on_death(void *arg, const char *why)
 {
-	struct proxied	*p;
+	struct proxy_link	*l = arg;
+	struct proxied		*p;
 
-	chan_free(&l->chan);
+	(void)why;
 	if (!TAILQ_EMPTY(&l->all) && !l->is_ending(l->arg))
 		log_warnx(PROGRAM " ended: commands with a managed network "
 		    "have none any more");
 	while ((p = TAILQ_FIRST(&l->all)) != NULL)
 		proxied_gone(p, true);
-	timer_stop(&l->unused_ev);
 }
 
-static void
-proxy_link_on_end(void *arg, int error)
-{
-	struct proxy_link	*l = arg;
-
-	if (error != 0)
-		log_warnx(PROGRAM ": %s", strerror(error));
-	if (error != 0 && l->pid != 0)
-		kill(l->pid, SIGKILL);
-	proxy_link_on_death(l);
-}
-
-static void
+static int
 proxy_link_on_msg(void *arg, struct ipc_msg *m)
 {
-	struct proxy_link	*l = arg;
-	uint64_t		 key;
-	struct proxied		*p;
+	uint64_t	 key;
+	struct proxied	*p;
 
 	/* The first member of all its messages. */
 	key = ((const Ipc__ProxyDropped *)(const void *)m->body)->key;
-	if ((p = proxy_link_find(l, key)) != NULL &&
-	    handlers[m->kind] != NULL && handlers[m->kind](p, m->body) == 0)
-		return;
-	log_warnx(PROGRAM ": unexpected message %s", ipc_rows[m->kind].name);
-	if (l->pid != 0)
-		kill(l->pid, SIGKILL);
-	proxy_link_on_death(l);
+	if ((p = proxy_link_find(arg, key)) == NULL ||
+	    handlers[m->kind] == NULL)
+		return -1;
+	return handlers[m->kind](p, m->body);
 }
 
-/* --- the process --- */
-
-static int
-proxy_link_start(struct proxy_link *l)
-{
-	int	 pair[2];
-
-	assert(l->chan == NULL);
-	errno = ENOENT;
-	if (l->exe == -1 || fd_packet_pair(pair) == -1)
-		return -1;
-	/* The previous process is still exiting. */
-	if (l->pid != 0)
-		kill(l->pid, SIGKILL);
-	l->pid = helper_start(l->exe, PROGRAM, l->session, NULL, proxy_kept,
-	    sizeof(proxy_kept) / sizeof(proxy_kept[0]), pair[1]);
-	fd_close(&pair[1]);
-	if (l->pid == -1) {
-		l->pid = 0;
-		fd_close(&pair[0]);
-		return -1;
-	}
-	if ((l->chan = chan_new(l->base, pair[0], IPC_ROLE_WORKER,
-	    IPC_ROLE_PROXY, proxy_link_on_msg, proxy_link_on_end, l)) ==
-	    NULL) {
-		fd_close(&pair[0]);	/* the child's end */
-		return -1;
-	}
-	chan_set_limit(l->chan, QUEUE_MAX);
-	log_debug(PROGRAM ": pid %ld", (long)l->pid);
-	return 0;
-}
-
-static void
-proxy_link_on_unused(void *arg)
-{
-	struct proxy_link	*l = arg;
-
-	if (TAILQ_EMPTY(&l->all))
-		chan_free(&l->chan);
-}
+static const struct helper_events	 proxy_link_events = {
+	proxy_link_on_msg, proxy_link_on_death
+};
 
 /* --- networks --- */
 
@@ -237,13 +186,14 @@ send_list(struct proxied *p, const struct netrules_patterns *from,
 	for (i = 0; i < from->n; i++, at += len) {
 		len = strlen(at) + 1;
 		if (sum + len > PACKET_TEXT) {
-			chan_send(p->link->chan, IPC_proxy_rules, &out, -1);
+			chan_send(p->link->helper.chan, IPC_proxy_rules,
+			    &out, -1);
 			sum = out.n_pattern = 0;
 		}
 		out.pattern[out.n_pattern++] = at;
 		sum += len + 4;
 	}
-	chan_send(p->link->chan, IPC_proxy_rules, &out, -1);
+	chan_send(p->link->helper.chan, IPC_proxy_rules, &out, -1);
 	free(out.pattern);
 	return 0;
 }
@@ -259,7 +209,7 @@ send_listeners(struct proxied *p, const struct proxy_listener *listeners,
 	for (i = 0; i < n; i++) {
 		out.kind = listeners[i].kind;
 		out.port = listeners[i].port;
-		chan_send(p->link->chan, IPC_proxy_listen, &out,
+		chan_send(p->link->helper.chan, IPC_proxy_listen, &out,
 		    listeners[i].fd);
 	}
 }
@@ -272,9 +222,8 @@ proxy_link_add(struct proxy_link *l, struct proxied *p,
 	Ipc__ProxyAdd	 out = IPC__PROXY_ADD__INIT;
 	int		 i;
 
-	if (l->chan == NULL && proxy_link_start(l) == -1)
+	if (helper_need(&l->helper) == -1)
 		return -1;
-	timer_stop(&l->unused_ev);
 	p->link = l;
 	p->events = events;
 	p->key = out.key = ++l->last_key;
@@ -285,7 +234,7 @@ proxy_link_add(struct proxy_link *l, struct proxied *p,
 	out.is_bound = w->rules.is_bound;
 	out.uses_upstream = w->uses_upstream;
 	out.checks_peer = w->checks_peer;
-	chan_send(l->chan, IPC_proxy_add, &out, -1);
+	chan_send(l->helper.chan, IPC_proxy_add, &out, -1);
 	TAILQ_INSERT_TAIL(&l->all, p, entry);
 	for (i = 0; i < NETRULES_LISTS; i++)
 		if (send_list(p, &w->rules.list[i], lists[i]) == -1)
@@ -304,8 +253,8 @@ proxied_answer(struct proxied *p, uint64_t id, Ipc__ProxyVerdict verdict,
 	out.id = id;
 	out.verdict = verdict;
 	out.reason = (char *)(uintptr_t)reason;
-	if (p->link->chan != NULL && !p->is_dropped)
-		chan_send(p->link->chan, IPC_proxy_answer, &out, -1);
+	if (p->link->helper.chan != NULL && !p->is_dropped)
+		chan_send(p->link->helper.chan, IPC_proxy_answer, &out, -1);
 }
 
 void
@@ -313,10 +262,10 @@ proxied_drop(struct proxied *p)
 {
 	Ipc__ProxyDrop	 out = IPC__PROXY_DROP__INIT;
 
-	assert(!p->is_dropped && p->link->chan != NULL);
+	assert(!p->is_dropped && p->link->helper.chan != NULL);
 	p->is_dropped = true;
 	out.key = p->key;
-	chan_send(p->link->chan, IPC_proxy_drop, &out, -1);
+	chan_send(p->link->helper.chan, IPC_proxy_drop, &out, -1);
 }
 
 /* --- the link --- */
@@ -335,13 +284,11 @@ proxy_link_new(struct event_base *base, int exe, unsigned session,
 
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
-	l->base = base;
-	l->exe = exe;
-	l->session = session;
+	helper_init(&l->helper, &program, base, exe, session, NULL,
+	    &proxy_link_events, l);
 	l->is_ending = is_ending;
 	l->arg = arg;
 	TAILQ_INIT(&l->all);
-	timer_init(&l->unused_ev, base, proxy_link_on_unused, l);
 	return l;
 }
 
@@ -354,27 +301,14 @@ proxy_link_free(struct proxy_link **lp)
 	*lp = NULL;
 	if (l == NULL)
 		return;
-	/* The process exits when its channel is closed. */
-	chan_free(&l->chan);
+	helper_stop(&l->helper);
 	while ((p = TAILQ_FIRST(&l->all)) != NULL)
 		proxied_gone(p, false);
-	timer_stop(&l->unused_ev);
 	free(l);
 }
 
-pid_t
-proxy_link_pid(const struct proxy_link *l)
+struct helper *
+proxy_link_helper(struct proxy_link *l)
 {
-	return l->pid;
-}
-
-bool
-proxy_link_reaped(struct proxy_link *l, pid_t pid, int status)
-{
-	if (pid != l->pid)
-		return false;
-	l->pid = 0;
-	if (!l->is_ending(l->arg))
-		helper_log_end(PROGRAM, status);
-	return true;
+	return &l->helper;
 }

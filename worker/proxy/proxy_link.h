@@ -21,6 +21,7 @@
 #include "common/ipc/ipc.h"
 #include "common/net/netrules.h"
 
+struct helper;
 struct proxy_link;
 struct proxied;
 
@@ -82,8 +83,5 @@ void	 proxied_answer(struct proxied *p, uint64_t id,
 /* The process is closed: cut its connections.  on_gone follows. */
 void	 proxied_drop(struct proxied *p);
 
-/* Return the pid, or 0. */
-pid_t	 proxy_link_pid(const struct proxy_link *l);
-
-/* Handle the exit of a child; return whether it was the process. */
-bool	 proxy_link_reaped(struct proxy_link *l, pid_t pid, int status);
+/* The process, for those who reap it. */
+struct helper *proxy_link_helper(struct proxy_link *l);

@@ -10,6 +10,7 @@
 #include "common/limit.h"
 #include "worker/conn/conn.h"
 #include "worker/conn/note.h"
+#include "worker/os/helper.h"
 #include "worker/rpc/rpc.h"
 
 #define ENVELOPE	1024	/* bytes of an answer besides its parts */
@@ -438,15 +439,16 @@ httpjobs_on_conn_end(struct rpc *rpc)
 bool
 httpjobs_has(const struct rpc *rpc, pid_t pid)
 {
-	return rpc->httpjobs != NULL && http_link_pid(rpc->httpjobs->link) ==
-	    pid;
+	return rpc->httpjobs != NULL &&
+	    http_link_helper(rpc->httpjobs->link)->pid == pid;
 }
 
 void
 httpjobs_reaped(struct rpc *rpc, pid_t pid, int status)
 {
 	if (rpc->httpjobs != NULL)
-		http_link_reaped(rpc->httpjobs->link, pid, status);
+		helper_reaped(http_link_helper(rpc->httpjobs->link), pid,
+		    status, false);
 }
 
 void

@@ -13,6 +13,7 @@
 #include "common/net/netpattern.h"
 #include "worker/conn/conn.h"
 #include "worker/conn/note.h"
+#include "worker/os/helper.h"
 #include "worker/proc/proc.h"
 #include "worker/proxy/proxy_env.h"
 #include "worker/proxy/proxy_link.h"
@@ -741,15 +742,16 @@ netjobs_can(const struct rpc *rpc)
 bool
 netjobs_has(const struct rpc *rpc, pid_t pid)
 {
-	return rpc->netjobs != NULL && proxy_link_pid(rpc->netjobs->link) ==
-	    pid;
+	return rpc->netjobs != NULL &&
+	    proxy_link_helper(rpc->netjobs->link)->pid == pid;
 }
 
 void
 netjobs_reaped(struct rpc *rpc, pid_t pid, int status)
 {
 	if (rpc->netjobs != NULL)
-		proxy_link_reaped(rpc->netjobs->link, pid, status);
+		helper_reaped(proxy_link_helper(rpc->netjobs->link), pid,
+		    status, netjobs_is_ending(rpc->session));
 }
 
 void
