@@ -4,7 +4,6 @@ whatever happens to the hub; TLS, a proxy in front, a Unix socket."""
 import contextlib
 import importlib
 import os
-import pwd
 import signal
 import socket
 import ssl
@@ -12,61 +11,13 @@ import struct
 import subprocess
 import time
 
-from client import BUILD, LIMIT, check, descendants, in_time, is_alive, main, \
-    skip, wait_for
+from client import BUILD, LIMIT, check, descendants, in_time, main, skip, \
+    wait_for
 
 lib = importlib.import_module("8hub")
 Hub = lib.Hub
+Executor = importlib.import_module("8executor").Executor
 ENVIRONMENT = "build-1"
-
-
-class Executor:
-    """execsrvd, that dials out only."""
-
-    def __init__(self, hub, url=None, options=()):
-        self.hub = hub
-        self.dir = hub.path("executor%d" % len(os.listdir(hub.dir)))
-        os.mkdir(self.dir)
-        user = pwd.getpwuid(os.getuid() or 65534).pw_name
-        env = {k: v for k, v in os.environ.items() if "CODEX" not in k}
-        env.update(CODEX_API_KEY=hub.token["build"], HOME=self.dir,
-                   EXECSRV_RUNTIME_DIR=self.dir + "/run")
-        with open(self.dir + "/log", "wb") as log:
-            self.process = subprocess.Popen(
-                [BUILD + "/execsrvd", "-D", "-o",
-                 "RuntimeDirectory=%s/run" % self.dir,
-                 *(["-o", "RemoteUser=" + user] if os.getuid() == 0 else []),
-                 *[w for o in options for w in ("-o", o)],
-                 "--remote", url or hub.url,
-                 "--environment-id", ENVIRONMENT],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
-
-    def __enter__(self):
-        try:
-            wait_for(lambda: self.process.poll() is not None or
-                     self.hub.ctl("status")[1]["executors"] == 1, LIMIT,
-                     "it is attached")
-            check(self.process.poll() is None, "it ended")
-        except Exception:
-            self.__exit__(True)
-            raise
-        return self
-
-    def __exit__(self, *what):
-        if what[0] is not None:
-            with open(self.dir + "/log", encoding="utf-8",
-                      errors="replace") as f:
-                print(f.read()[-3000:])
-        below = descendants(self.process.pid)
-        self.process.terminate()
-        try:
-            self.process.wait(LIMIT)
-        finally:
-            if self.process.poll() is None:
-                self.process.kill()
-                self.process.wait()
-        wait_for(lambda: not any(is_alive(p) for p in below), LIMIT,
-                 "its processes are gone")
 
 
 def run(hub, *argv, url=None, options=(), token="ci"):
