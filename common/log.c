@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/json/utf8.h"
+#include "common/utc.h"
 
 #define LOG_LINE_MAX	1024	/* longer lines are cut */
 #define LOG_JSON_MAX	4000	/* the same for JSON; below PIPE_BUF */
@@ -282,14 +282,10 @@ put_clean(struct line *l, const char *p, bool json)
 static void
 log_put_time(struct line *l)
 {
-	struct timespec	 ts;
-	struct tm	 tm;
-	char		 text[32];
+	char	 text[UTC_MAX];
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	gmtime_r(&ts.tv_sec, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	log_put(l, "%s.%03ldZ", text, ts.tv_nsec / 1000000);
+	utc_now(text);
+	log_put(l, "%s", text);
 }
 
 static void

@@ -1,35 +1,19 @@
 #include "master/hub/hubaudit.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/json/json_out.h"
+#include "common/utc.h"
 
 #define LINE_MAX_	4096	/* bytes of an event */
-
-static void
-hubaudit_time(struct json_out *o)
-{
-	struct timespec	 now;
-	struct tm	 tm;
-	char		 text[40];
-	size_t		 n = 0;
-
-	json_out_key(o, "time");
-	if (clock_gettime(CLOCK_REALTIME, &now) == 0 &&
-	    gmtime_r(&now.tv_sec, &tm) != NULL)
-		n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	n += (size_t)snprintf(text + n, sizeof(text) - n, ".%03ldZ",
-	    now.tv_nsec / 1000000);
-	json_out_text(o, text, n);
-}
 
 void
 hubaudit(struct hub *h, const char *event, const struct hubaudit_item *items)
 {
 	struct json_out	 o;
 	struct buf	 b;
+	char		 time[UTC_MAX];
 
 	if (h->audit == -1)
 		return;
@@ -37,7 +21,9 @@ hubaudit(struct hub *h, const char *event, const struct hubaudit_item *items)
 	json_out_init(&o, &b);
 	json_out_shown(&o);
 	json_out_open(&o, '{');
-	hubaudit_time(&o);
+	utc_now(time);
+	json_out_key(&o, "time");
+	json_out_str(&o, time);
 	json_out_key(&o, "hub");
 	json_out_str(&o, h->name);
 	json_out_key(&o, "event");

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "common/json/json_out.h"
-
-#define TIME_MAX	64
+#include "common/utc.h"
 
 static const char *const	 events[AUDIT_EVENTS] = {
 #define AUDIT(name, event, when)	event,
@@ -59,33 +58,20 @@ put_TEXTS(struct json_out *o, const char *key, AUDIT_TEXTS texts)
 	json_out_close(o, ']');
 }
 
-/* RFC 3339, in UTC. */
-static void
-audit_line_put_time(struct json_out *o, const struct timespec *ts)
-{
-	char		 text[TIME_MAX], whole[TIME_MAX];
-	struct tm	 tm;
-
-	if (gmtime_r(&ts->tv_sec, &tm) == NULL || strftime(text,
-	    sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		text[0] = '\0';
-	snprintf(whole, sizeof(whole), "%.40s.%03ldZ", text,
-	    ts->tv_nsec / 1000000);
-	json_out_key(o, "time");
-	json_out_str(o, whole);
-}
-
 int
 audit_line(struct buf *b, const struct audit_head *head,
     const struct audit_what *what)
 {
 	struct json_out	 o;
+	char		 time[UTC_MAX];
 
 	assert((unsigned)what->event < AUDIT_EVENTS);
 	json_out_init(&o, b);
 	json_out_shown(&o);
 	json_out_open(&o, '{');
-	audit_line_put_time(&o, &head->time);
+	utc_text(&head->time, time);
+	json_out_key(&o, "time");
+	json_out_str(&o, time);
 	if (head->run != NULL) {
 		json_out_key(&o, "run");
 		json_out_str(&o, head->run);

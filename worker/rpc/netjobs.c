@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/ev.h"
 #include "common/json/json_out.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/net/netpattern.h"
+#include "common/utc.h"
 #include "worker/conn/conn.h"
 #include "worker/conn/note.h"
 #include "worker/os/helper.h"
@@ -312,22 +312,6 @@ net_send(struct rpc *rpc, struct json_out *o)
 	buf_trim(&rpc->scratch, 65536);
 }
 
-/* "2026-01-02T03:04:05.678Z" */
-static void
-put_time(struct json_out *o)
-{
-	struct timespec	 ts;
-	struct tm	 tm;
-	char		 text[80], date[32];
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	if (gmtime_r(&ts.tv_sec, &tm) == NULL ||
-	    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		date[0] = '\0';
-	snprintf(text, sizeof(text), "%s.%03ldZ", date, ts.tv_nsec / 1000000);
-	net_put(o, "timestamp", text);
-}
-
 /* Whether the client gets a message about a process now. */
 static bool
 has_client(const struct rpc *rpc)
@@ -341,6 +325,7 @@ net_on_decision(struct proxied *p, const Ipc__ProxyDecision *d)
 	struct net	*n = (struct net *)p;
 	struct rpc	*rpc = n->rpc;
 	struct json_out	 o;
+	char		 time[UTC_MAX];
 
 	if (d->verdict != IPC__PROXY_VERDICT__PROXY_ALLOW)
 		netrefused_add(&rpc->netjobs->refused, d->host,
@@ -349,7 +334,8 @@ net_on_decision(struct proxied *p, const Ipc__ProxyDecision *d)
 	if (!has_client(rpc) || conn_behind(rpc->conn) > LIMIT_NET_QUEUE)
 		return;
 	net_begin(n, &o, note_POLICY_DECISION, 0);
-	put_time(&o);
+	utc_now(time);
+	net_put(&o, "timestamp", time);
 	net_put(&o, "scope", d->is_general ? "non_domain" : "domain");
 	net_put(&o, "decision", verdicts[d->verdict]);
 	net_put(&o, "source", sources[d->source]);
