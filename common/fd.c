@@ -1,5 +1,6 @@
 #include "common/fd.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -37,6 +38,29 @@ set_flag(int fd, int get, int set, int flag, int on)
 	if (((flags & flag) != 0) == (on != 0))
 		return 0;
 	return fcntl(fd, set, on ? flags | flag : flags & ~flag);
+}
+
+int
+fd_raise_limit(struct rlimit *before)
+{
+	struct rlimit	 rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
+		return -1;
+	if (before != NULL)
+		*before = rl;
+	rl.rlim_cur = rl.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &rl);
+}
+
+bool
+fd_is_socket(int fd, int type)
+{
+	int		 is;
+	socklen_t	 len = sizeof(is);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &is, &len) == 0 &&
+	    is == type;
 }
 
 int

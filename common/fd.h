@@ -11,6 +11,14 @@
 /* Close unless -1, set to -1.  errno is kept. */
 void	 fd_close(int *fd);
 
+/* Raise the limit of open files as far as it may be; what it was is in *before,
+   unless NULL.  0, or -1 with errno. */
+struct rlimit;
+int	 fd_raise_limit(struct rlimit *before) MUST_CHECK;
+
+/* Whether it is a socket of a type (SOCK_...). */
+bool	 fd_is_socket(int fd, int type);
+
 /* Set or clear O_NONBLOCK, FD_CLOEXEC.  0, or -1 with errno. */
 int	 fd_nonblock(int fd, int on) MUST_CHECK;
 int	 fd_cloexec(int fd, int on) MUST_CHECK;

@@ -97,18 +97,6 @@ has_terminal(void)
 }
 
 static int
-raise_nofile(struct master *m)
-{
-	struct rlimit	 rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &m->start.nofile) == -1)
-		return -1;
-	rl = m->start.nofile;
-	rl.rlim_cur = rl.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &rl);
-}
-
-static int
 init_events(struct master *m)
 {
 	static const int	 signals[] = { SIGCHLD, SIGTERM, SIGINT,
@@ -303,7 +291,7 @@ master_init(struct master *m, const struct cred *env)
 	if (logto_init(&m->logs, &m->conf, m->start.is_daemon) == -1 ||
 	    audit_init(m) == -1)
 		return -1;
-	if (raise_nofile(m) == -1)
+	if (fd_raise_limit(&m->start.nofile) == -1)
 		log_warn("RLIMIT_NOFILE");
 	/* Become the parent of orphans. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1 ||

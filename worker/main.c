@@ -50,14 +50,12 @@ int
 main(int argc, char **argv)
 {
 	struct rlimit	 nofile;
-	int		 sock, type;
-	socklen_t	 len = sizeof(type);
+	int		 sock;
 
 	unsetenv("LD_BIND_NOW");
 	log_init("template", LOG_LEVEL_INFO, argc > 2 ? argv[2] : NULL);
 	if (argc < 3 || !read_nofile(argv[1], &nofile) ||
-	    getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &len) == -1 ||
-	    type != SOCK_SEQPACKET) {
+	    !fd_is_socket(STDIN_FILENO, SOCK_SEQPACKET)) {
 		fprintf(stderr, "execsrv-worker is started by execsrvd(8)\n");
 		return 2;
 	}

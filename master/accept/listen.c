@@ -320,12 +320,11 @@ is_passed(const struct listener_list *list, const char *url)
 static bool
 is_listening(int fd)
 {
-	int		 type, listens;
-	socklen_t	 len = sizeof(type), len2 = sizeof(listens);
+	int		 listens;
+	socklen_t	 len = sizeof(listens);
 
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
-	    type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN,
-	    &listens, &len2) == 0 && listens != 0;
+	return fd_is_socket(fd, SOCK_STREAM) && getsockopt(fd, SOL_SOCKET,
+	    SO_ACCEPTCONN, &listens, &len) == 0 && listens != 0;
 }
 
 /* Take a socket that was open before us, as open_tcp() and open_unix() do. */

@@ -475,12 +475,9 @@ hubworker_raise_nofile(uint64_t wanted)
 	rl.rlim_cur = wanted;
 	if (setrlimit(RLIMIT_NOFILE, &rl) == 0)
 		return;
-	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
-		return;
-	rl.rlim_cur = rl.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < wanted)
+	if (fd_raise_limit(&rl) == 0 && rl.rlim_max < wanted)
 		log_info("MaxConnections: at most %llu open files",
-		    (unsigned long long)rl.rlim_cur);
+		    (unsigned long long)rl.rlim_max);
 }
 
 int

@@ -118,11 +118,9 @@ static bool
 is_packet_end(int fd)
 {
 	struct sockaddr_un	 un;
-	socklen_t		 len = sizeof(un), size = sizeof(int);
-	int			 type;
+	socklen_t		 len = sizeof(un);
 
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
-	    type == SOCK_SEQPACKET &&
+	return fd_is_socket(fd, SOCK_SEQPACKET) &&
 	    getpeername(fd, (struct sockaddr *)&un, &len) == 0 &&
 	    un.sun_family == AF_UNIX;
 }

@@ -12,6 +12,7 @@
 
 #include "common/dial/netconfine.h"
 #include "common/dial/netstart.h"
+#include "common/fd.h"
 #include "common/linux/confine.h"
 #include "common/log.h"
 #include "master/uplink/uplink.h"
@@ -58,11 +59,9 @@ int
 main(int argc, char **argv)
 {
 	static struct uplink	 u;
-	int			 sock, type;
-	socklen_t		 len = sizeof(type);
+	int			 sock;
 
-	if (argc != 2 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
-	    &len) == -1 || type != SOCK_SEQPACKET) {
+	if (argc != 2 || !fd_is_socket(STDIN_FILENO, SOCK_SEQPACKET)) {
 		fprintf(stderr, "execsrv-uplink is started by execsrvd(8)\n");
 		return 2;
 	}

@@ -71,13 +71,11 @@ int
 main(int argc, char **argv)
 {
 	static struct reach	 r;
-	int			 fd, type, status;
-	socklen_t		 len = sizeof(type);
+	int			 fd, status;
 	char			*text;
 
 	(void)argv;
-	if (argc != 1 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
-	    &len) == -1 || type != SOCK_STREAM) {
+	if (argc != 1 || !fd_is_socket(STDIN_FILENO, SOCK_STREAM)) {
 		fprintf(stderr, "execsrv-reach is started by "
 		    "libexecsrv(3)\n");
 		return 2;

@@ -48,11 +48,9 @@ main(int argc, char **argv)
 	const char	*paths[3] = { NULL, NULL, NULL };
 	struct trust	 trust;
 	size_t		 n = 0;
-	int		 sock, type;
-	socklen_t	 len = sizeof(type);
+	int		 sock;
 
-	if (argc != 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
-	    &len) == -1 || type != SOCK_SEQPACKET) {
+	if (argc != 3 || !fd_is_socket(STDIN_FILENO, SOCK_SEQPACKET)) {
 		fprintf(stderr, "execsrv-http is started by execsrv-worker\n");
 		return 2;
 	}

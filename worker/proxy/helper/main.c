@@ -4,7 +4,6 @@
  * process, since it parses data of commands and of any server; it has no
  * secrets but those of a proxy in the environment.
  */
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -31,28 +30,13 @@ proxy_variable(const char *lower, const char *upper)
 	return value != NULL && value[0] != '\0' ? value : getenv(upper);
 }
 
-/* Each connection has two descriptors. */
-static void
-raise_limit(void)
-{
-	struct rlimit	 rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
-		return;
-	rl.rlim_cur = rl.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
-		log_debug("RLIMIT_NOFILE");
-}
-
 int
 main(int argc, char **argv)
 {
 	struct proxy_env	 upstream;
-	int			 sock, type, diag;
-	socklen_t		 len = sizeof(type);
+	int			 sock, diag;
 
-	if (argc != 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
-	    &len) == -1 || type != SOCK_SEQPACKET) {
+	if (argc != 3 || !fd_is_socket(STDIN_FILENO, SOCK_SEQPACKET)) {
 		fprintf(stderr, "execsrv-proxy is started by execsrv-worker\n");
 		return 2;
 	}
@@ -65,7 +49,9 @@ main(int argc, char **argv)
 	if ((sock = fd_take_stdin(false)) == -1)
 		fatal("standard streams");
 	signal(SIGPIPE, SIG_IGN);
-	raise_limit();
+	/* Each connection has two. */
+	if (fd_raise_limit(NULL) == -1)
+		log_debug("RLIMIT_NOFILE");
 	upstream.http = proxy_variable("http_proxy", "HTTP_PROXY");
 	upstream.https = proxy_variable("https_proxy", "HTTPS_PROXY");
 	upstream.all = proxy_variable("all_proxy", "ALL_PROXY");
