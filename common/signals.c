@@ -31,6 +31,16 @@ signals_default(void)
 			    sizeof(sa.mask));
 }
 
+void
+signals_reset(void)
+{
+	sigset_t	 none;
+
+	signals_default();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static const struct {
 	const char	*name;
 	int		 number;

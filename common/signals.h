@@ -7,6 +7,9 @@
  */
 void	 signals_default(void);
 
+/* The same, and block none. */
+void	 signals_reset(void);
+
 /* Return the number of SIGTERM, SIGRTMIN+3 ... (proto/signal.def), 0: none. */
 int	 signals_number(const char *name);
 

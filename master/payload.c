@@ -24,21 +24,24 @@ give_terminal(pid_t group)
 		log_debug("terminal: %s", strerror(errno));
 }
 
+void
+payload_undo(const struct payload *b, const struct rlimit *nofile)
+{
+	umask(b->mask);
+	if (setrlimit(RLIMIT_NOFILE, nofile) == -1)
+		log_warn("RLIMIT_NOFILE");
+}
+
 static void NORETURN
 payload_run(const struct payload *b, const struct rlimit *nofile)
 {
-	sigset_t	 none;
 	int		 error;
 
 	/* While SIGTTOU is still ignored: its default would stop us. */
 	if (setpgid(0, 0) == 0 && b->has_terminal)
 		give_terminal(getpid());
-	umask(b->mask);
-	if (setrlimit(RLIMIT_NOFILE, nofile) == -1)
-		log_debug("RLIMIT_NOFILE");
-	signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	payload_undo(b, nofile);
+	signals_reset();
 	execvp(b->argv[0], b->argv);
 	error = errno;
 	log_warn("%s", b->argv[0]);

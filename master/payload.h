@@ -24,6 +24,9 @@ struct payload {
 int	 payload_start(struct payload *b, const struct rlimit *nofile)
 	    MUST_CHECK;
 
+/* Undo the changes that what we execute does not want. */
+void	 payload_undo(const struct payload *b, const struct rlimit *nofile);
+
 #define PAYLOAD_WHY	64
 
 /* Whether a reaped child was it; then our exit status, and why we stop. */

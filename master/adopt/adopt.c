@@ -321,12 +321,10 @@ adopt_load(struct adopt *a)
 	struct master		*m = a->master;
 	struct cgroups_names	 groups;
 	struct records_head	*h;
-	bool			 is_upgrade;
+	bool			 is_upgrade = handoff_is_upgrade(&m->handed);
 	unsigned		 last;
 	size_t			 i;
 
-	is_upgrade = m->handed.text[HANDOFF_FORMER] != NULL ||
-	    m->handed.text[HANDOFF_FAILED] != NULL;
 	if (m->rundir.path == NULL)
 		return;
 	a->began = clock_ms();

@@ -96,6 +96,13 @@ handoff_take_env(struct handoff *h, struct inherited *in,
 	return r;
 }
 
+bool
+handoff_is_upgrade(const struct handoff *h)
+{
+	return h->text[HANDOFF_FORMER] != NULL ||
+	    h->text[HANDOFF_FAILED] != NULL;
+}
+
 int
 handoff_take(struct handoff *h, enum handoff_kind kind)
 {

@@ -54,6 +54,9 @@ struct handoff {
 int	 handoff_take_env(struct handoff *h, struct inherited *in,
 	    struct activation *passed) MUST_CHECK;
 
+/* Whether there was an upgrade, also one that was rolled back. */
+bool	 handoff_is_upgrade(const struct handoff *h);
+
 /* Take a descriptor, or -1. */
 int	 handoff_take(struct handoff *h, enum handoff_kind kind);
 void	 handoff_fini(struct handoff *h);

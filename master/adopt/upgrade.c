@@ -129,7 +129,6 @@ checker_run(const struct upgrade *u, const char *rundir, int output)
 	const struct handoff_program	*p = u->master->start.program;
 	bool				 is_word;
 	char				**argv;
-	sigset_t			 none;
 	size_t				 n = 0, i, k = 0;
 
 	while (p->argv[n] != NULL)
@@ -152,9 +151,7 @@ checker_run(const struct upgrade *u, const char *rundir, int output)
 		argv[k++] = (char *)(uintptr_t)UPGRADE_CHECK;
 		argv[k++] = (char *)(uintptr_t)rundir;
 	}
-	signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	signals_reset();
 	execve(p->path, argv, p->env);
 	dprintf(STDERR_FILENO, "%s: %s\n", p->path, strerror(errno));
 	_exit(126);
@@ -316,24 +313,11 @@ upgrade_put_all(const struct upgrade *u, struct handoff_lines *l)
 	    m->rundir.path);
 }
 
-/* As we were started. */
 static void
-undo_settings(const struct master *m)
+redo_settings(void)
 {
-	umask(m->payload.mask);
-	if (setrlimit(RLIMIT_NOFILE, &m->start.nofile) == -1)
-		log_warn("RLIMIT_NOFILE");
-	signals_default();
-}
-
-static void
-redo_settings(const struct master *m)
-{
-	struct rlimit	 rl = m->start.nofile;
-
 	umask(022);
-	rl.rlim_cur = rl.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
+	if (fd_raise_limit(NULL) == -1)
 		log_warn("RLIMIT_NOFILE");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
@@ -360,10 +344,11 @@ upgrade_exec(struct upgrade *u, struct handoff_lines *l)
 	    handoff_put(l, HANDOFF_FORMER, -1, PACKAGE_VERSION) == 0 &&
 	    handoff_put(l, HANDOFF_ASKER, asker, "") == 0) {
 		monitor_upgrades(m->monitor);
-		undo_settings(m);
+		payload_undo(&m->payload, &m->start.nofile);
+		signals_default();
 		handoff_exec(m->start.program, l);
 		error = errno;
-		redo_settings(m);
+		redo_settings();
 		monitor_serves(m->monitor);
 		errno = error;
 	}
@@ -425,8 +410,7 @@ upgrade_serves(struct upgrade *u)
 {
 	struct master	*m = u->master;
 
-	if (m->handed.text[HANDOFF_FORMER] == NULL &&
-	    m->handed.text[HANDOFF_FAILED] == NULL) {
+	if (!handoff_is_upgrade(&m->handed)) {
 		monitor_serves(m->monitor);
 		return;
 	}

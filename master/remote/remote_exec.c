@@ -50,7 +50,6 @@ remote_exec_run(const struct master *m, int sock)
 					    RLIM_INFINITY };
 	char		*argv[] = { NULL, NULL, NULL };
 	char		**env;
-	sigset_t	 none;
 
 	assert(sock != -1 && (!m->start.is_root || m->uplinks.uid != 0));
 	argv[0] = strdup("execsrv-uplink");
@@ -58,9 +57,7 @@ remote_exec_run(const struct master *m, int sock)
 	if ((env = envlist_network()) == NULL || argv[0] == NULL ||
 	    argv[1] == NULL)
 		_exit(126);
-	signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	signals_reset();
 	if (dup2(sock, STDIN_FILENO) == -1 ||
 	    dup2(logto_stderr(&m->logs), STDERR_FILENO) == -1 ||
 	    chdir("/") == -1)

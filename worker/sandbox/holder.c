@@ -200,12 +200,9 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	bool		 may_busypoll = env->set.busy_poll &&
 			    busypoll_has_processors();
 	struct enforced	 e;
-	sigset_t	 none;
 	int		 leave = env->limited != NULL ? env->limited->out : -1;
 
-	signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	signals_reset();
 	log_set_role("holder");
 	if (mounted_inodes_seal() == -1)
 		_exit(1);
