@@ -29,7 +29,7 @@ def run(hub, *argv, url=None, options=(), token="ci"):
         [BUILD + "/execsrvctl", "run", "--url", "remote:%s@%s" %
          (ENVIRONMENT, url or hub.url), "--token-file", hub.path(name),
          *options, "--", *argv], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
 
 
 def result(process):
