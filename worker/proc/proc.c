@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 
 #include <assert.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +122,33 @@ proc_new_mark(struct procs *ps)
 	return ps->env->marks + ps->marked++ % PTREE_MARKS;
 }
 
+/* Take over a child.  0, or -1: no memory, and it is killed. */
+static int
+proc_take_child(struct proc *p, const struct spawned *child, uint64_t mark)
+{
+	struct procs	*ps = p->procs;
+	int		 r;
+
+	p->pid = child->pid;
+	descendants_start(&p->descendants, child->pid, mark);
+	procin_init(&p->procin, ps->env->base, child->input, p->tty,
+	    &ps->parked, ps->events->on_written, ps->arg);
+	r = proc_stream_init(&p->streams[0], p, child->output[0],
+	    p->tty ? STREAM_PTY : STREAM_STDOUT);
+	if (proc_stream_init(&p->streams[1], p, child->output[1],
+	    STREAM_STDERR) == -1 || r == -1 ||
+	    map_add(&ps->by_pid, &p->pid_node, &p->pid, sizeof(p->pid), p) ==
+	    -1) {
+		kill(p->pid, SIGKILL);
+		errno = ENOMEM;
+		return -1;
+	}
+	p->state = PROC_RUNNING;
+	ps->running++;
+	ps->started++;
+	return 0;
+}
+
 struct proc *
 proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
     const char **what_out)
@@ -143,24 +172,14 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	p->cgroup = pcgroups_take(ps->env->cgroups, &sp->cgroup);
 	r = spawn(sp, &child, what_out);
 	fd_close(&sp->cgroup);
+	if (r == 0) {
+		*what_out = "memory";
+		r = proc_take_child(p, &child, sp->mark);
+	}
 	if (r == -1) {
 		proc_free(&p);
 		return NULL;
 	}
-	p->pid = child.pid;
-	p->state = PROC_RUNNING;
-	descendants_start(&p->descendants, child.pid, sp->mark);
-	ps->running++;
-	ps->started++;
-	procin_init(&p->procin, ps->env->base, child.input, sp->tty,
-	    &ps->parked, ps->events->on_written, ps->arg);
-	if (proc_stream_init(&p->streams[0], p, child.output[0],
-	    sp->tty ? STREAM_PTY : STREAM_STDOUT) == -1 ||
-	    proc_stream_init(&p->streams[1], p, child.output[1],
-	    STREAM_STDERR) == -1 ||
-	    map_add(&ps->by_pid, &p->pid_node, &p->pid, sizeof(p->pid),
-	    p) == -1)
-		fatal("cannot set up a started process");
 	return p;
 }
 
