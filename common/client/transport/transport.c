@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #include <netinet/tcp.h>
 
@@ -339,10 +340,12 @@ transport_flush(struct transport *t)
 			continue;
 		if (n == -1 && errno == EAGAIN)
 			return 0;
-		/* What the server said before it went is still to be read. */
-		if (n == -1)
+		/* What the server said before it went is still to be read; one
+		   that is there goes when it finds that this is the end. */
+		if (n == -1) {
 			t->out_broken = true;
-		else
+			shutdown(t->fd, SHUT_WR);
+		} else
 			buf_drain(&t->out, (size_t)n);
 		t->last_sent = t->clock();
 		/* A server that takes what we send is alive: its answer can
