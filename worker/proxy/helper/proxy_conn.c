@@ -14,7 +14,6 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/net/tcp.h"
 #include "worker/proxy/helper/proxy_splice.h"
 
 #define LINGER_MS	1000	/* for the client to read its answer */
@@ -342,26 +341,21 @@ conn_open_server(struct proxy_conn *c, int fd)
 }
 
 int
-proxy_conn_start(struct proxy_net *net, int fd, Ipc__ProxyKind kind,
-    uint16_t port)
+proxy_conn_start(struct proxy_net *net, int fd,
+    const struct sockaddr_in *from, Ipc__ProxyKind kind, uint16_t port)
 {
 	struct proxy_conn	*c;
-	struct sockaddr_in	 from;
-	socklen_t		 len = sizeof(from);
 	char			 text[INET_ADDRSTRLEN] = "?";
 
-	memset(&from, 0, sizeof(from));
-	if (getpeername(fd, (struct sockaddr *)&from, &len) == -1 ||
-	    tcp_tune(fd, (struct sockaddr *)&from) == -1 ||
-	    (c = calloc(1, sizeof(*c))) == NULL)
+	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return -1;
 	c->net = net;
 	c->kind = kind;
 	c->state = kind == IPC__PROXY_KIND__PROXY_SOCKS ? CONN_GREETING :
 	    CONN_HEAD;
-	(void)inet_ntop(AF_INET, &from.sin_addr, text, sizeof(text));
+	(void)inet_ntop(AF_INET, &from->sin_addr, text, sizeof(text));
 	snprintf(c->peer, sizeof(c->peer), "%s:%u", text,
-	    ntohs(from.sin_port));
+	    ntohs(from->sin_port));
 	proxy_side_clear(&c->client);
 	proxy_side_clear(&c->server);
 	buf_init(&c->in, IN_MAX);

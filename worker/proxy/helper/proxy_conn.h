@@ -10,6 +10,8 @@
 
 #include <sys/queue.h>
 
+#include <netinet/in.h>
+
 #include <event2/event.h>
 
 #include <stdbool.h>
@@ -55,11 +57,12 @@ struct proxy_net {
 };
 
 /*
- * Serve an accepted connection, whose descriptor is taken; port: of a bridge.
- * 0, or -1 with errno.
+ * Serve an accepted connection, whose descriptor is taken; from: who connected;
+ * port: of a bridge.  0, or -1 with errno.
  */
-int	 proxy_conn_start(struct proxy_net *net, int fd, Ipc__ProxyKind kind,
-	    uint16_t port) MUST_CHECK;
+int	 proxy_conn_start(struct proxy_net *net, int fd,
+	    const struct sockaddr_in *from, Ipc__ProxyKind kind, uint16_t port)
+	    MUST_CHECK;
 
 /* The answer to a question; one about an ended connection is ignored. */
 void	 proxy_conn_answer(struct proxy_net *net, uint64_t question,

@@ -146,20 +146,28 @@ static int
 attempt_start(struct attempt *t, const struct netaddr *a, uint16_t port)
 {
 	struct sockaddr_storage	 to;
+	struct sockaddr		*at = (struct sockaddr *)&to;
 	socklen_t		 len = make_address(a, port, &to);
-	int			 saved;
+	int			 r, saved;
 
 	if ((t->fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
 		return -1;
 	t->all->running++;
-	if (tcp_tune(t->fd, (struct sockaddr *)&to) == -1 ||
-	    (connect(t->fd, (struct sockaddr *)&to, len) == -1 &&
-	    errno != EINPROGRESS))
+	if (tcp_tune(t->fd, at) == -1)
+		goto fail;
+	r = connect(t->fd, at, len);
+	/* On loopback it is connected by now, and a second call says so. */
+	if (r == -1 && errno == EINPROGRESS && tcp_is_loopback(at))
+		r = connect(t->fd, at, len);
+	if (r == -1 && errno != EINPROGRESS && errno != EALREADY)
 		goto fail;
 	io_init(&t->ev, t->all->base, t->fd, EV_WRITE, attempt_on_ready, t);
-	if (io_start(&t->ev) == 0)
-		return 0;
+	if (r == 0)
+		io_fire(&t->ev);
+	else if (io_start(&t->ev) == -1)
+		goto fail;
+	return 0;
  fail:
 	saved = errno;
 	fd_close(&t->fd);
@@ -212,7 +220,7 @@ proxy_connect_start(struct event_base *base, const struct netaddr *list,
 	c->arg = arg;
 	timer_init(&c->next_ev, base, connect_on_next, c);
 	timer_init(&c->end_ev, base, connect_on_end, c);
-	timer_set(&c->next_ev, 0);
+	timer_fire(&c->next_ev);
 	timer_set(&c->end_ev, LIMIT_NET_CONNECT);
 	return c;
 }

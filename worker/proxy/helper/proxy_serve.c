@@ -19,6 +19,7 @@
 #include "common/log.h"
 #include "common/net/netpattern.h"
 #include "common/net/sockdiag.h"
+#include "common/net/tcp.h"
 #include "worker/proxy/helper/proxy_conn.h"
 
 #define LISTENERS	32	/* of a process: HTTP, SOCKS, bridges */
@@ -57,6 +58,7 @@ struct proxy_server {
 	uint64_t		 last_key;
 	struct timer		 go_on_ev;
 	int			 diag;
+	uid_t			 uid;
 	int			 status;	/* exit status */
 };
 
@@ -137,19 +139,19 @@ listeners_turn(struct process *p)
 
 /* Whether a connection on loopback is one of our own user, by the kernel. */
 static bool
-is_of_our_user(const struct proxy_server *s, int fd)
+is_of_our_user(const struct proxy_server *s, int fd,
+    const struct sockaddr_in *theirs)
 {
-	struct sockaddr_storage	 ours, theirs;
-	socklen_t		 len = sizeof(ours), their_len = len;
+	struct sockaddr_in	 ours;
+	socklen_t		 len = sizeof(ours);
 	struct sockdiag		 d;
 
 	return s->diag != -1 &&
 	    getsockname(fd, (struct sockaddr *)&ours, &len) == 0 &&
-	    getpeername(fd, (struct sockaddr *)&theirs, &their_len) == 0 &&
-	    ours.ss_family == theirs.ss_family &&
-	    sockdiag_find(s->diag, (struct sockaddr *)&ours,
-	    (struct sockaddr *)&theirs, &d) == 0 && d.is_found &&
-	    d.uid == geteuid();
+	    ours.sin_family == AF_INET && theirs->sin_family == AF_INET &&
+	    sockdiag_find(s->diag, (const struct sockaddr *)&ours,
+	    (const struct sockaddr *)theirs, &d) == 0 && d.is_found &&
+	    d.uid == s->uid;
 }
 
 static void
@@ -157,17 +159,21 @@ listener_on_ready(void *arg)
 {
 	struct listener		*l = arg;
 	struct process		*p = l->process;
+	struct sockaddr_in	 from;
+	socklen_t		 len;
 	int			 fd, i;
 
 	for (i = 0; i < ACCEPT_TURN && p->net.n < LIMIT_NET_CONNECTIONS;
 	    i++) {
-		if ((fd = accept4(l->fd, NULL, NULL,
+		memset(&from, 0, sizeof(from));
+		len = sizeof(from);
+		if ((fd = accept4(l->fd, (struct sockaddr *)&from, &len,
 		    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1)
 			break;
-		if (p->checks_peer && !is_of_our_user(p->server, fd)) {
+		if (p->checks_peer && !is_of_our_user(p->server, fd, &from)) {
 			log_info("a connection of another user was refused");
 			fd_close(&fd);
-		} else if (proxy_conn_start(&p->net, fd, l->kind,
+		} else if (proxy_conn_start(&p->net, fd, &from, l->kind,
 		    l->port) == -1) {
 			fd_close(&fd);
 		}
@@ -261,6 +267,8 @@ static int
 serve_on_listen(struct proxy_server *s, struct ipc_msg *m)
 {
 	const Ipc__ProxyListen	*in = (const Ipc__ProxyListen *)m->body;
+	struct sockaddr_storage	 at;
+	socklen_t		 len = sizeof(at);
 	struct process		*p;
 	struct listener		*l;
 
@@ -271,7 +279,10 @@ serve_on_listen(struct proxy_server *s, struct ipc_msg *m)
 	if (m->fd == -1)
 		return 0;
 	l = &p->listener[p->n];
-	if (fd_nonblock(m->fd, 1) == -1)
+	/* Accepted sockets are as their listener. */
+	if (fd_nonblock(m->fd, 1) == -1 || getsockname(m->fd,
+	    (struct sockaddr *)&at, &len) == -1 ||
+	    tcp_tune(m->fd, (struct sockaddr *)&at) == -1)
 		return -1;
 	l->process = p;
 	l->fd = m->fd;
@@ -360,6 +371,7 @@ proxy_serve(int sock, const struct proxy_env *upstream, int diag)
 	memset(&s, 0, sizeof(s));
 	TAILQ_INIT(&s.all);
 	s.diag = diag;
+	s.uid = geteuid();
 	s.shared.upstream = *upstream;
 	if (pipe2(s.shared.pipe, O_CLOEXEC | O_NONBLOCK) == -1)
 		fatal("pipe");
