@@ -25,7 +25,7 @@
 #define BENCH_TIMEOUT	90
 
 enum kind { KIND_SERVER, KIND_USER, KIND_PROGRAM, KIND_REMOTE,
-	    KIND_LINE, KIND_REMOTE_LINE, KIND_DRIVER };
+	    KIND_LINE, KIND_REMOTE_LINE, KIND_QUOTA, KIND_DRIVER };
 
 static const struct group {
 	const char	*name;
@@ -38,6 +38,7 @@ static const struct group {
 #define FN_REMOTE(name)		bench_##name
 #define FN_LINE(name)		bench_##name
 #define FN_REMOTE_LINE(name)	bench_##name
+#define FN_QUOTA(name)		bench_##name
 #define FN_DRIVER(name)		NULL
 #define GROUP(name, kind, extra)	{ #name, KIND_##kind, FN_##kind(name) },
 #define VALUE(key, unit, goal, limit, label)

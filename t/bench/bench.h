@@ -28,6 +28,7 @@ typedef void	 bench_fn(const struct bench *);
 #define BENCH_REMOTE(name)	bench_fn bench_##name;
 #define BENCH_LINE(name)	bench_fn bench_##name;
 #define BENCH_REMOTE_LINE(name)	bench_fn bench_##name;
+#define BENCH_QUOTA(name)	bench_fn bench_##name;
 #define BENCH_DRIVER(name)
 #define GROUP(name, kind, extra)	BENCH_##kind(name)
 #define VALUE(key, unit, goal, limit, label)
@@ -40,6 +41,7 @@ typedef void	 bench_fn(const struct bench *);
 #undef BENCH_REMOTE
 #undef BENCH_LINE
 #undef BENCH_REMOTE_LINE
+#undef BENCH_QUOTA
 #undef BENCH_DRIVER
 
 enum value {

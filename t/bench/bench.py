@@ -145,6 +145,45 @@ class Line:
         self.holder.stdout.close()
 
 
+class Quota:
+    """A control group whose processes share half a processor."""
+
+    ROOTS = (('/sys/fs/cgroup', 'cpu.max', '50000 100000'),
+             ('/sys/fs/cgroup/cpu', 'cpu.cfs_quota_us', '50000'),
+             ('/sys/fs/cgroup/cpu,cpuacct', 'cpu.cfs_quota_us', '50000'))
+    IN = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
+
+    def __init__(self):
+        for root, name, value in self.ROOTS:
+            self.path = os.path.join(root, 'execsrv-bench.%d' % os.getpid())
+            try:
+                os.mkdir(self.path)
+            except OSError:
+                continue
+            try:
+                with open(os.path.join(self.path, name), 'r+') as f:
+                    f.write(value)
+                self.prefix = ['sh', '-c', self.IN, self.path]
+                return
+            except OSError:
+                os.rmdir(self.path)
+        raise Failed('a quota wants root, and control groups for processors')
+
+    def close(self):
+        """Kill what the server left there, and remove the group."""
+        for _ in range(100):
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.05)
+            with open(os.path.join(self.path, 'cgroup.procs')) as f:
+                for pid in f.read().split():
+                    subprocess.run(['kill', '-9', pid],
+                                   stderr=subprocess.DEVNULL)
+        say('%s: not removed' % self.path)
+
+
 class Folder:
     """What the USER groups work on, and the home of their servers."""
 
@@ -303,6 +342,18 @@ def measure_line(server, group, bench, work):
             line.close()
 
 
+def measure_quota(server, group, bench, work):
+    """A group on a server with half a processor."""
+    quota = Quota()
+    with open(os.path.join(work, 'stderr'), 'w') as errors:
+        try:
+            url, pid = server.start(errors, line=quota)
+            return run_bench(bench, [group['name'], url, pid])
+        finally:
+            server.stop()
+            quota.close()
+
+
 def measure_remote_line(server, group, bench):
     """A group on a server whose rendezvous is behind a slow line."""
     line = Line(Line.RATES[group['name']])
@@ -329,6 +380,8 @@ def measure(server, group, bench, work, folder):
         return measure_remote_line(server, group, bench)
     if group['kind'] == 'LINE':
         return measure_line(server, group, bench, work)
+    if group['kind'] == 'QUOTA':
+        return measure_quota(server, group, bench, work)
     if group['name'] == 'memory' and copies(server):
         say('%s: other copies of it run: its PSS will look too small' %
             server.name)

@@ -27,7 +27,7 @@
 #define NEW		200	/* sessions that are measured */
 #define WARM_UP		20
 #define QUIET		2.0	/* seconds, before and after these */
-#define LOOKS		3	/* at all sessions; the best counts */
+#define LOOKS		5	/* at all sessions */
 #define STEPS_MAX	8
 #define GONE		2.0	/* seconds that answers are measured for */
 #define STOP		120.0	/* seconds for all sessions to end */
@@ -213,14 +213,17 @@ operate(const struct bench *b, const char *command)
 static void
 measure_look(const struct bench *b)
 {
-	double	best = TIMEOUT, t;
+	struct samples	 s;
+	double		 t;
 
+	samples_init(&s, TIMEOUT);
 	for (int i = 0; i < LOOKS; i++) {
 		if ((t = operate(b, "sessions")) < 0)
 			return;
-		best = t < best ? t : best;
+		samples_add(&s, t);
+		nap(QUIET / 4);
 	}
-	report(VALUE_growth_look, best * US);
+	report(VALUE_growth_look, samples_at(&s, 0.5) * US);
 }
 
 /* Many clients leave at once: the slowest answer in the time after that. */

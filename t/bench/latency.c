@@ -214,6 +214,12 @@ bench_beside(const struct bench *b)
 	echo_beside(b, 8, VALUE_beside8, VALUE_beside8_p99);
 }
 
+void
+bench_quota(const struct bench *b)
+{
+	echo_beside(b, 0, VALUE_quota, VALUE_quota_p99);
+}
+
 /* --- a slow line --- */
 
 #define LINE_FULL	5.0	/* seconds, until all that holds some is full */

@@ -13,7 +13,8 @@
 # As root on a quiet machine, the rows that a busy one says nothing of (whether
 # longer pauses pay: ROUNDS=5 sh t/bench/tricks.sh BUILD longerpauses):
 #	ROUNDS=5 METRICS='connect sessions echoack output tty ttyecho input
-#	    noisy memory filebulk filewrite sbstart' sh t/bench/run.sh BUILD
+#	    noisy beside quota memory filebulk filewrite sbstart' \
+#	    sh t/bench/run.sh BUILD
 #	ROUNDS=5 METRICS='remote_handshakes remote_echo remote_output
 #	    remote_flood remote_resume' sh t/bench/run.sh BUILD
 #	METRICS='line1 line8 remote_line1 remote_line8 growth' \
