@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUF_FIRST	512	/* first allocation: one small message */
+/*
+ * First allocation: one small message.  Up to 1,032 bytes glibc keeps freed
+ * memory in a cache, which malloc_trim(3) does not return to the system.
+ */
+#define BUF_FIRST	1280
 
 void
 buf_init(struct buf *b, size_t max)

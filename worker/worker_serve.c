@@ -367,6 +367,7 @@ const struct session_events	 worker_serve_session_events = {
 	.on_message = rpc_on_message,
 	.on_decided = rpc_on_decided,
 	.on_conn = worker_serve_on_conn,
+	.on_idle = rpc_on_idle,
 	.on_holder = worker_serve_on_holder,
 	.on_written = worker_serve_on_written,
 	.on_room = worker_serve_on_room,

@@ -12,11 +12,12 @@
 #include <emmintrin.h>
 #endif
 
-#define TOKS_FIRST	64	/* first allocation: one small message */
+/* First allocations, for one small message; of at least 1 KiB, as in buf.c. */
+#define TOKS_FIRST	80
+#define BLOCK_SIZE	1200	/* bytes: lists */
 #define TOKS_KEEP	256	/* kept by json_trim(): 4 KiB */
 #define PAIRS_MAX	16	/* members compared pairwise, without a hash */
 #define SLOTS_FIRST	64	/* for PAIRS_MAX + 1, half full */
-#define BLOCK_SIZE	1000	/* bytes: the lists of one small message */
 
 /* A block of json_alloc(). */
 struct json_block {

@@ -172,7 +172,7 @@ START_TEST(test_steady_queue_stays_small)
 		buf_drain(&b, sizeof(chunk));
 	}
 	ck_assert_uint_eq(b.len, sizeof(chunk));
-	ck_assert_uint_le(b.cap, 1024);
+	ck_assert_uint_le(b.cap, 2048);
 }
 END_TEST
 

@@ -314,6 +314,20 @@ START_TEST(test_malformed)
 }
 END_TEST
 
+/* A silent client's worker keeps no memory for messages. */
+START_TEST(test_idle)
+{
+	message(INFO("1"));
+	ck_assert_uint_gt(rpc.json.cap, 0);
+	rpc_on_idle(&rpc);
+	ck_assert_uint_eq(rpc.json.cap, 0);
+	ck_assert_ptr_null(rpc.scratch.base);
+	DID("environment/info\n" OK("1"));
+	message(INFO("2"));
+	DID("environment/info\n" OK("2"));
+}
+END_TEST
+
 START_TEST(test_not_utf8)
 {
 	message_of(INFO("1"), strlen(INFO("1")), false);
@@ -826,6 +840,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_malformed, 0, MALFORMEDS);
 	tcase_add_test(t, test_not_utf8);
+	tcase_add_test(t, test_idle);
 	tcase_add_loop_test(t, test_answers, 0, 4);
 	tcase_add_loop_test(t, test_ids, 0, 10);
 	tcase_add_loop_test(t, test_unknown_method, 0, 10);

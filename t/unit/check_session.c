@@ -69,6 +69,7 @@ static pid_t		 zombie;
 static unsigned		 survives;		/* bits: of which passes */
 static unsigned		 suspected;		/* bits: in which passes */
 static unsigned		 npasses;
+static unsigned		 idles;
 
 static void	 note(const char *fmt, ...) PRINTF(1, 2);
 
@@ -600,6 +601,13 @@ on_conn(void *arg, struct conn *c)
 }
 
 static void
+on_idle(void *arg)
+{
+	ck_assert_ptr_eq(arg, &base);
+	idles++;
+}
+
+static void
 on_holder(void *arg)
 {
 	(void)arg;
@@ -644,6 +652,7 @@ static const struct session_events	 events = {
 	.on_message = on_message,
 	.on_decided = on_decided,
 	.on_conn = on_conn,
+	.on_idle = on_idle,
 	.on_holder = on_holder,
 	.on_written = on_written,
 	.on_room = on_holder,
@@ -1212,6 +1221,19 @@ START_TEST(test_receipts_asked)
 }
 END_TEST
 
+/* Memory is given back some time after the last message, or pong. */
+START_TEST(test_idle)
+{
+	begin_attached();
+	s.conn->events->on_receipt(&s, s.conn->pos);
+	ck_assert_uint_eq(idles, 0);
+	WAIT_UNTIL(idles == 1);
+	ck_assert(!timer_is_set(&s.idle_ev));
+	s.conn->events->on_receipt(&s, s.conn->pos);
+	WAIT_UNTIL(idles == 2);
+}
+END_TEST
+
 /* Bytes count from the answer to initialize; then pongs do not any more. */
 START_TEST(test_received)
 {
@@ -1503,6 +1525,7 @@ main(void)
 	tcase_add_test(t, test_verdict_late);
 	tcase_add_test(t, test_no_verdict);
 	tcase_add_test(t, test_receipts_asked);
+	tcase_add_test(t, test_idle);
 	tcase_add_test(t, test_received);
 	tcase_add_test(t, test_has_room);
 	tcase_add_test(t, test_holds);

@@ -569,27 +569,36 @@ rpc_on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
 	struct rpc		*rpc = arg;
 	struct rpc_message	 msg = { NULL, len };
-	char			*copy = NULL;
+	struct buf		 copy;
 
 	assert(rpc->session != NULL);
 	/* The parser changes the text; initialize may be handed over. */
+	buf_init(&copy, LIMIT_FIRST_MESSAGE);
 	if (rpc->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
-		if ((copy = malloc(len + 1)) == NULL) {
+		if (buf_put(&copy, text, len) == -1) {
 			rpc_complain(rpc, ERR_FAILED);
 			return;
 		}
-		memcpy(copy, text, len);
-		msg.raw = copy;
+		msg.raw = (char *)buf_data(&copy);
 	}
 	if (!is_utf8 || json_parse(&rpc->json, text, len) == -1)
 		rpc_complain(rpc, ERR_MALFORMED);
 	else
 		rpc_handle(rpc, &msg);
 	json_trim(&rpc->json);
-	free(copy);
+	buf_fini(&copy);
 }
 
 /* --- the session --- */
+
+void
+rpc_on_idle(void *arg)
+{
+	struct rpc	*rpc = arg;
+
+	json_fini(&rpc->json);
+	buf_trim(&rpc->scratch, 0);
+}
 
 void
 rpc_on_conn(void *arg, struct conn *c)

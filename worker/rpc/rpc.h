@@ -130,3 +130,6 @@ struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 void	 rpc_on_message(void *arg, char *text, size_t len, bool is_utf8);
 void	 rpc_on_decided(void *arg, struct rpc_req *req, Ipc__Verdict v);
 void	 rpc_on_conn(void *arg, struct conn *c);
+
+/* The client is silent: free what the next message allocates again. */
+void	 rpc_on_idle(void *arg);

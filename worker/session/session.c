@@ -129,11 +129,20 @@ session_unhold(struct session *s)
 		procs_unhold(&s->procs);
 }
 
+/* Something came of the client, if only a pong. */
+static void
+session_used(struct session *s)
+{
+	s->is_used = true;
+	timer_ensure(&s->idle_ev, LIMIT_IDLE);
+}
+
 static void
 on_receipt(void *arg, uint64_t pos)
 {
 	struct session	*s = arg;
 
+	session_used(s);
 	/* A pong may come from a relay: ignored if the client acknowledges. */
 	if (!s->receipts.by_client)
 		window_relay(&s->window, pos, clock_ms());
@@ -208,8 +217,7 @@ session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 
 	s->messages++;
 	busypoll_request(&s->busypoll, clock_us());
-	s->is_used = true;
-	timer_ensure(&s->idle_ev, LIMIT_IDLE);
+	session_used(s);
 	/* Rate limit exceeded: handle this message, then pause reading. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
@@ -267,7 +275,7 @@ on_conn_gone(void *arg, struct conn *c)
 	conn_free(&c);
 }
 
-/* Once after the last message, and no sooner than LIMIT_IDLE after it. */
+/* Once after what came last, and no sooner than LIMIT_IDLE after it. */
 static void
 session_on_idle(void *arg)
 {
@@ -278,6 +286,7 @@ session_on_idle(void *arg)
 		timer_set(&s->idle_ev, LIMIT_IDLE);
 		return;
 	}
+	s->events->on_idle(s->arg);
 	if (s->conn != NULL)
 		conn_trim(s->conn);
 	idlemem_give_back();

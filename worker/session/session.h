@@ -155,6 +155,9 @@ struct session_events {
 	/* A client is connected; NULL: connection and requests have ended. */
 	void	(*on_conn)(void *arg, struct conn *c);
 
+	/* The client is silent: give memory back. */
+	void	(*on_idle)(void *arg);
+
 	/* A holder became ready or failed. */
 	void	(*on_holder)(void *arg);
 
