@@ -16,7 +16,7 @@
  */
 int	 confine_to_parent(void) MUST_CHECK;
 
-/* No ptrace(2), no core, no new privileges. */
+/* No ptrace(2), which a change of ids undoes; no core, no new privileges. */
 int	 confine_early(void) MUST_CHECK;
 
 /* Set both limits. */

@@ -42,8 +42,8 @@ hubconfine_user(const char *name)
 		log_warn("HubUser %s", name);
 		return -1;
 	}
-	/* Changing ids has cleared it. */
-	return confine_to_parent();
+	/* Changing ids has undone both. */
+	return confine_to_parent() == -1 ? -1 : confine_early();
 }
 
 int

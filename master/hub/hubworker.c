@@ -488,10 +488,11 @@ hubworker_run(struct hubworker_start *start)
 	log_set_role("hub");
 	signal(SIGPIPE, SIG_IGN);
 	hubworker_raise_nofile(start->site->conf.max_connections);
-	if (confine_to_parent() == -1 || confine_early() == -1) {
+	if (confine_to_parent() == -1) {
 		log_warn("confinement");
 		return 1;
 	}
+	site_lock(start->site);
 	if (hubconfine_user(start->site->conf.hub_user) == -1)
 		return 1;
 	if (hubworker_init(&w, start) == -1) {

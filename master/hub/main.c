@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/linux/confine.h"
 #include "common/log.h"
 #include "common/sigfd.h"
 #include "config.h"
+#include "master/hub/admit/keymem.h"
 #include "master/hub/hubaudit.h"
 #include "master/hub/hublink.h"
 #include "master/hub/hublisten.h"
@@ -322,7 +324,8 @@ main(int argc, char **argv)
 		perror("execsrv-hub: -f");
 		return EXIT_CONFIG;
 	}
-	if (sodium_init() == -1 || fd_reserve_std() == -1) {
+	if (keymem_init() == -1 || sodium_init() == -1 ||
+	    confine_early() == -1 || fd_reserve_std() == -1) {
 		fputs("execsrv-hub: cannot start\n", stderr);
 		return 1;
 	}

@@ -1,7 +1,7 @@
 #include "master/hub/admit/site.h"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,10 @@
 #include "common/conf/conf_priv.h"
 #include "common/fd.h"
 #include "common/secret.h"
+#include "master/hub/admit/keymem.h"
 
 #define SECRET_MAX	65536	/* bytes of a file with a secret */
+#define SITE_MAX	(1024 * 1024)	/* of any of them */
 #define TOKEN_TYPE	"token:"
 #define JWT_TYPE	"jwt:"
 
@@ -107,12 +109,22 @@ site_conf(struct hubconf *c, const struct site_files *f,
 	return r;
 }
 
+/* A file that has both is a secret, and read as one. */
+static int
+site_read_tls(struct site_files *f, const struct hubconf *c,
+    struct conf_error *e)
+{
+	if (c->certificate_key[0] == '\0')
+		return site_read_secret(f, SITE_KEY, c->certificate, e);
+	return site_read_text(f, SITE_CERTIFICATE, c->certificate, e) == -1 ?
+	    -1 : site_read_secret(f, SITE_KEY, c->certificate_key, e);
+}
+
 int
 site_read(struct site_files *f, const struct site_cmdline *how,
     struct conf_error *e)
 {
 	struct hubconf	 c;
-	const char	*key;
 	int		 r = -1;
 
 	memset(f, 0, sizeof(*f));
@@ -122,14 +134,11 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 		goto out;
 	if (site_conf(&c, f, how, e) == -1)
 		goto out;
-	key = c.certificate_key[0] != '\0' ? c.certificate_key : c.certificate;
 	if ((c.tokens_file[0] != '\0' &&
 	    site_read_text(f, SITE_TOKENS, c.tokens_file, e) == -1) ||
 	    (c.secret_file[0] != '\0' &&
 	    site_read_secret(f, SITE_SECRET, c.secret_file, e) == -1) ||
-	    (c.certificate[0] != '\0' &&
-	    site_read_text(f, SITE_CERTIFICATE, c.certificate, e) == -1) ||
-	    (key[0] != '\0' && site_read_secret(f, SITE_KEY, key, e) == -1) ||
+	    (c.certificate[0] != '\0' && site_read_tls(f, &c, e) == -1) ||
 	    (c.bearer_secret_file[0] != '\0' &&
 	    site_read_secret(f, SITE_BEARER, c.bearer_secret_file, e) == -1) ||
 	    (c.bearer_keys_file[0] != '\0' &&
@@ -143,61 +152,156 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 	return r;
 }
 
-/* For each file its length and its bytes. */
+/* --- on the way to the worker --- */
+
+/* Those that are sent as messages, which are never swapped or written. */
+static const bool	 site_is_secret[SITE_FILES] = {
+	[SITE_SECRET] = true, [SITE_KEY] = true, [SITE_BEARER] = true
+};
+
+#define SITE_NONE	UINT64_MAX	/* as a length: no such file */
+
+/* What comes first: lengths, and a memory file with what is no secret. */
+struct site_head {
+	uint64_t	 len[SITE_FILES];
+};
+
+static int
+site_write_public(const struct site_files *f, int fd)
+{
+	size_t	 i, n;
+
+	for (i = 0; i < SITE_FILES; i++) {
+		n = site_is_secret[i] ? 0 : f->file[i].len;
+		if (n > 0 && write(fd, f->file[i].text, n) != (ssize_t)n)
+			return -1;
+	}
+	/* The worker may only read. */
+	return lseek(fd, 0, SEEK_SET) == -1 ? -1 : 0;
+}
+
+static int
+site_send_head(const struct site_files *f, int sock, int public)
+{
+	struct site_head	 head;
+	struct iovec		 iov = { &head, sizeof(head) };
+	struct msghdr		 m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union {
+		struct cmsghdr	 align;
+		char		 room[CMSG_SPACE(sizeof(int))];
+	}			 u;
+	size_t			 i;
+
+	for (i = 0; i < SITE_FILES; i++)
+		head.len[i] = f->file[i].text == NULL ? SITE_NONE :
+		    f->file[i].len;
+	fd_put_rights(&m, &u, &public, 1);
+	return sendmsg(sock, &m, MSG_NOSIGNAL) == -1 ? -1 : 0;
+}
+
+static int
+site_send_all(const struct site_files *f, int sock, int public)
+{
+	size_t	 i;
+
+	if (site_write_public(f, public) == -1 ||
+	    site_send_head(f, sock, public) == -1)
+		return -1;
+	for (i = 0; i < SITE_FILES; i++)
+		if (site_is_secret[i] && f->file[i].len > 0 &&
+		    send(sock, f->file[i].text, f->file[i].len,
+		    MSG_NOSIGNAL) == -1)
+			return -1;
+	return 0;
+}
+
 int
 site_pack(const struct site_files *f)
 {
-	size_t	 i;
-	int	 fd;
+	int	 pair[2] = { -1, -1 }, public, r = -1;
 
-	if ((fd = memfd_create("site", MFD_CLOEXEC)) == -1)
+	if ((public = memfd_create("site", MFD_CLOEXEC)) == -1)
 		return -1;
-	for (i = 0; i < SITE_FILES; i++) {
-		uint64_t	 len = f->file[i].text == NULL ? UINT64_MAX :
-				    f->file[i].len;
-		size_t		 n = f->file[i].len;
+	if (fd_packet_pair(pair) == 0)
+		r = site_send_all(f, pair[1], public);
+	fd_close(&public);
+	fd_close(&pair[1]);
+	if (r == -1)
+		fd_close(&pair[0]);
+	return pair[0];
+}
 
-		if (write(fd, &len, sizeof(len)) != (ssize_t)sizeof(len) ||
-		    (n > 0 && write(fd, f->file[i].text, n) != (ssize_t)n)) {
-			fd_close(&fd);
+static int
+site_recv_head(int sock, struct site_head *head)
+{
+	struct iovec	 iov = { head, sizeof(*head) };
+	union {
+		struct cmsghdr	 align;
+		char		 room[CMSG_SPACE(sizeof(int))];
+	}		 u;
+	struct msghdr	 m = { .msg_iov = &iov, .msg_iovlen = 1,
+			    .msg_control = &u, .msg_controllen = sizeof(u) };
+	ssize_t		 n;
+	int		 public = -1;
+
+	if ((n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC)) == -1)
+		return -1;
+	fd_take_rights(&m, &public, 1);
+	if (n != (ssize_t)sizeof(*head))
+		fd_close(&public);
+	errno = EPROTO;
+	return public;
+}
+
+/* Room for a file, locked, with a NUL behind it.  Its bytes, or NULL. */
+static char *
+site_room(struct site_files *f, size_t which, uint64_t len)
+{
+	char	*text;
+
+	if (len > SITE_MAX || (text = sodium_malloc((size_t)len + 1)) == NULL)
+		return NULL;
+	text[len] = '\0';
+	f->file[which].text = text;
+	f->file[which].len = (size_t)len;
+	return text;
+}
+
+static int
+site_take_all(struct site_files *f, const struct site_head *head, int sock,
+    int public)
+{
+	size_t	 i, len;
+	ssize_t	 n;
+	char	*text;
+
+	for (i = 0; i < SITE_FILES; i++) {
+		if (head->len[i] == SITE_NONE)
+			continue;
+		if ((text = site_room(f, i, head->len[i])) == NULL)
 			return -1;
-		}
+		if ((len = f->file[i].len) == 0)
+			continue;
+		n = site_is_secret[i] ? recv(sock, text, len, MSG_TRUNC) :
+		    read(public, text, len);
+		if (n != (ssize_t)len)
+			return -1;
 	}
-	return fd;
+	return 0;
 }
 
 int
 site_unpack(struct site_files *f, int fd)
 {
-	struct stat	 st;
-	const char	*map;
-	uint64_t	 len;
-	size_t		 i, at = 0, size;
-	int		 r = -1;
+	struct site_head	 head;
+	int			 public, r;
 
 	memset(f, 0, sizeof(*f));
-	if (fstat(fd, &st) == -1)
+	if ((public = site_recv_head(fd, &head)) == -1)
 		return -1;
-	size = (size_t)st.st_size;
-	if ((map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0)) ==
-	    MAP_FAILED)
-		return -1;
-	errno = EINVAL;
-	for (i = 0; i < SITE_FILES; i++) {
-		if (size - at < sizeof(len))
-			goto out;
-		memcpy(&len, map + at, sizeof(len));
-		at += sizeof(len);
-		if (len == UINT64_MAX)
-			continue;
-		if (len > size - at || site_lock_in(f, (enum site_file)i,
-		    map + at, (size_t)len) == -1)
-			goto out;
-		at += (size_t)len;
-	}
-	r = 0;
- out:
-	munmap((void *)(uintptr_t)map, size);
+	errno = EPROTO;
+	r = site_take_all(f, &head, fd, public);
+	fd_close(&public);
 	if (r == -1)
 		site_files_fini(f);
 	return r;
@@ -305,14 +409,18 @@ static int
 site_take_certificate(struct site *s, const struct site_files *f,
     struct conf_error *e)
 {
-	BIO	*chain = NULL, *key = NULL;
-	int	 r = -1;
+	BIO		*chain = NULL, *key = NULL;
+	enum site_file	 where;
+	int		 r = -1;
 
-	if (f->file[SITE_CERTIFICATE].text == NULL)
+	if (f->file[SITE_KEY].text == NULL)
 		return 0;
+	where = f->file[SITE_CERTIFICATE].text != NULL ? SITE_CERTIFICATE :
+	    SITE_KEY;
 	ERR_clear_error();
+	keymem_wipe(true);
 	if ((s->tls = SSL_CTX_new(TLS_server_method())) != NULL &&
-	    (chain = site_bio(f, SITE_CERTIFICATE)) != NULL &&
+	    (chain = site_bio(f, where)) != NULL &&
 	    (key = site_bio(f, SITE_KEY)) != NULL &&
 	    SSL_CTX_set_min_proto_version(s->tls, TLS1_2_VERSION) == 1 &&
 	    SSL_CTX_set_num_tickets(s->tls, 0) == 1 &&
@@ -320,6 +428,7 @@ site_take_certificate(struct site *s, const struct site_files *f,
 		r = site_use_key(s->tls, key);
 	BIO_free(chain);
 	BIO_free(key);
+	keymem_wipe(false);
 	if (r == -1)
 		return site_tls_fail(s->conf.certificate, e);
 	SSL_CTX_set_session_cache_mode(s->tls, SSL_SESS_CACHE_OFF);
@@ -493,6 +602,16 @@ site_free(struct site **sp)
 		jwks_free(&s->signers);
 	SSL_CTX_free(s->tls);
 	free(s);
+}
+
+/* Such a mlock(2) also makes the pages our own. */
+void
+site_lock(const struct site *s)
+{
+	(void)mlock(s->keys, sizeof(*s->keys));
+	if (s->bearer != NULL)
+		(void)mlock(s->bearer, s->jwt.secret_len);
+	keymem_lock();
 }
 
 /* --- who somebody is --- */

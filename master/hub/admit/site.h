@@ -3,7 +3,7 @@
  * A site never changes: a reload makes another one.
  *
  * The master reads the files, and gives their bytes to the worker, which may
- * read none: at the start by fork(2), later in a memory file.
+ * read none: at the start by fork(2), later by site_pack().
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum site_file {
 	SITE_CONF,
 	SITE_TOKENS,
 	SITE_SECRET,
-	SITE_CERTIFICATE,
+	SITE_CERTIFICATE,	/* none if it is in the file of the key */
 	SITE_KEY,
 	SITE_BEARER,
 	SITE_SIGNERS,
@@ -29,7 +29,7 @@ enum site_file {
 
 struct site_files {
 	struct {
-		char	*text;		/* locked memory, or NULL */
+		char	*text;		/* locked memory, or NULL: none */
 		size_t	 len;
 	} file[SITE_FILES];
 };
@@ -56,14 +56,22 @@ int	 site_read(struct site_files *f, const struct site_cmdline *how,
 	    struct conf_error *e) MUST_CHECK;
 void	 site_files_fini(struct site_files *f);
 
-/* Put them into a memory file, or take them out.  -1 with errno. */
+/*
+ * Put them into a descriptor that can be sent, or -1 with errno: the secrets as
+ * messages of a socket, kernel memory that is not swapped.
+ */
 int	 site_pack(const struct site_files *f) MUST_CHECK;
+
+/* Take them out of it, once.  0, or -1 with errno. */
 int	 site_unpack(struct site_files *f, int fd) MUST_CHECK;
 
 /* Make a site of files, or NULL with e.  Reads nothing else. */
 struct site *site_new(const struct site_files *f,
 	    const struct site_cmdline *how, struct conf_error *e) MUST_CHECK;
 void	 site_free(struct site **sp);
+
+/* In a child, where it is not: lock what is secret in memory, if we may. */
+void	 site_lock(const struct site *s);
 
 /* --- who somebody is --- */
 

@@ -1,0 +1,19 @@
+/*
+ * Memory of OpenSSL for the keys of certificates: locked, and wiped when it is
+ * freed.  It has no other place for state than the process.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* Before anything else of OpenSSL.  0, or -1. */
+int	 keymem_init(void) MUST_CHECK;
+
+/* In a child, where it is not: lock it, if we may. */
+void	 keymem_lock(void);
+
+/*
+ * Whether other memory of OpenSSL is wiped when it is freed as well: while a
+ * key is read, which leaves copies there.
+ */
+void	 keymem_wipe(bool is_on);
