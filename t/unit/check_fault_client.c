@@ -179,7 +179,8 @@ server_of_ours(void)
 	fault_begin();
 	x = execsrv_spawn_local(argv, &o, &e);
 	ck_assert((x == NULL) == (e.text[0] != '\0'));
-	if (x != NULL && execsrv_call_json(x, "m", "{}", 2, on_json, &got) == 0)
+	if (x != NULL &&
+	    execsrv_call_json(x, "m", "{}", 2, on_json, &got) == 0)
 		while (got == 0 && execsrv_wait(x, 20000) == 0)
 			continue;
 	execsrv_close(&x);

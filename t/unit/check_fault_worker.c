@@ -230,6 +230,32 @@ pieces(void)
 	return all;
 }
 
+/* No skill is left out without a word. */
+static bool
+discovery(void)
+{
+	static const char	 skill[] =
+	    "---\nname: s\ndescription: does it\n---\ntext\n";
+	bool			 ok;
+
+	tree_make();
+	ck_assert_int_eq(mkdir(at("m"), 0700), 0);
+	ck_assert_int_eq(mkdir(at("m/skills"), 0700), 0);
+	ck_assert_int_eq(mkdir(at("m/skills/s"), 0700), 0);
+	put_file("m/skills/s/SKILL.md", skill);
+	fsop_result_init(&res);
+	ok = run(OP(.len = 0), FSOP_DISCOVER, "m", "");
+	if (ok && (fault_error() == 0 || fault_error() == ENOMEM))
+		ck_assert_ptr_nonnull(memmem(buf_data(&res.payload),
+		    res.payload.len, "skills/s", 8));
+	fsop_result_fini(&res);
+	(void)remove(at("m/skills/s/SKILL.md"));
+	(void)remove(at("m/skills/s"));
+	(void)remove(at("m/skills"));
+	tree_remove();
+	return ok;
+}
+
 static unsigned	 nchanges;
 
 static void
@@ -580,6 +606,7 @@ static const struct scenario	 list[] = {
 	SCENARIO(looking),
 	SCENARIO(changing),
 	SCENARIO(pieces),
+	SCENARIO(discovery),
 	SCENARIO(watching),
 	SCENARIO(process_with_pipes),
 	SCENARIO(process_at_terminal),
