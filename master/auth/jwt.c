@@ -168,9 +168,47 @@ take_subject(const struct json *j, char out[JWT_SUBJECT_MAX + 1])
 	sodium_bin2hex(out + 1, JWT_SUBJECT_MAX, hash, SHORT_HASH);
 }
 
+static int
+take_group(struct jwt_groups *g, size_t *at, const struct json *j, uint32_t i)
+{
+	const char	*text = json_text(j, i);
+	size_t		 len = json_tok(j, i)->len, k;
+
+	if (!is_type(j, i, JSON_STRING) || len == 0 ||
+	    g->n == JWT_GROUPS_MAX || len >= sizeof(g->text) - *at)
+		return -1;
+	for (k = 0; k < len; k++)
+		if ((unsigned char)text[k] < ' ' || text[k] == 0x7f)
+			return -1;
+	g->name[g->n++] = memcpy(g->text + *at, text, len);
+	g->text[*at + len] = '\0';
+	*at += len + 1;
+	return 0;
+}
+
+/* All or none: a rule may also exclude a group. */
+static int
+take_groups(struct jwt_groups *g, const struct json *j)
+{
+	uint32_t	 groups = json_find(j, 0, "groups"), i;
+	size_t		 at = 0;
+
+	g->n = 0;
+	if (groups == 0 || is_type(j, groups, JSON_NULL))
+		return 0;
+	if (!is_type(j, groups, JSON_ARRAY))
+		return take_group(g, &at, j, groups);
+	for (i = json_first(groups); json_more(j, groups, i);
+	    i = json_after_elem(j, i))
+		if (take_group(g, &at, j, i) == -1)
+			return -1;
+	return 0;
+}
+
 static enum jwt_verdict
 judge_claims(const struct jwt_rules *rules, const struct json *j,
-    uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
+    uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1],
+    struct jwt_groups *groups_out)
 {
 	enum jwt_verdict	 v;
 
@@ -178,14 +216,17 @@ judge_claims(const struct jwt_rules *rules, const struct json *j,
 	    (v = judge_issuer(j, rules->issuer)) != JWT_GOOD ||
 	    (v = judge_audience(j, rules->audience)) != JWT_GOOD)
 		return v;
+	if (groups_out != NULL && take_groups(groups_out, j) == -1)
+		return JWT_MALFORMED;
 	take_subject(j, subject_out);
 	return subject_out[0] == '\0' && rules->needs_subject ? JWT_SUBJECT :
 	    JWT_GOOD;
 }
 
 enum jwt_verdict
-jwt_judge(const struct jwt_rules *rules, const char *token, size_t len,
-    uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
+jwt_judge_groups(const struct jwt_rules *rules, const char *token, size_t len,
+    uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1],
+    struct jwt_groups *groups_out)
 {
 	struct span		 rest = { token, len }, header, claims;
 	struct span		 body = { token, 0 };
@@ -205,9 +246,16 @@ jwt_judge(const struct jwt_rules *rules, const char *token, size_t len,
 		v = judge_header(&j, by);
 	if (v == JWT_GOOD)
 		v = read_object(claims, room, sizeof(room), &j) ?
-		    judge_claims(rules, &j, now, subject_out) :
+		    judge_claims(rules, &j, now, subject_out, groups_out) :
 		    JWT_MALFORMED;
 	json_fini(&j);
 	sodium_memzero(room, sizeof(room));
 	return v;
+}
+
+enum jwt_verdict
+jwt_judge(const struct jwt_rules *rules, const char *token, size_t len,
+    uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
+{
+	return jwt_judge_groups(rules, token, len, now, subject_out, NULL);
 }

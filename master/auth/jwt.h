@@ -26,6 +26,14 @@ struct jwt_rules {
 	bool		 needs_subject;
 };
 
+/* Groups of a token ("groups"); name leads into text. */
+#define JWT_GROUPS_MAX	256
+struct jwt_groups {
+	char	*name[JWT_GROUPS_MAX];
+	size_t	 n;
+	char	 text[JWT_MAX];
+};
+
 enum jwt_verdict {
 	JWT_GOOD,
 	JWT_FORGED,		/* not signed with the secret, or a key */
@@ -48,6 +56,15 @@ enum jwt_verdict {
 enum jwt_verdict jwt_judge(const struct jwt_rules *rules, const char *token,
 	    size_t len, uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
 	    MUST_CHECK;
+
+/*
+ * The same, and its groups: "groups", a string or a list of them.  Malformed:
+ * others, an empty one, one with control characters, too many.
+ */
+enum jwt_verdict jwt_judge_groups(const struct jwt_rules *rules,
+	    const char *token, size_t len, uint64_t now,
+	    char subject_out[JWT_SUBJECT_MAX + 1],
+	    struct jwt_groups *groups_out) MUST_CHECK;
 
 /* For the log: "expired". */
 const char	*jwt_why(enum jwt_verdict v);

@@ -620,6 +620,8 @@ Match Executor jwt:machine-*
 	MayRegister ${subject}
 Match Harness jwt:alice
 	MayConnect machine-*
+Match Harness group:ci,!group:guests
+	MayConnect machine-*
 """, starts=False) as hub:
         secret = "s" * 40
         hub.put("bearer", secret + "\n")
@@ -636,6 +638,17 @@ Match Harness jwt:alice
         h.send(frames.resume(b"s"))
         x.expect(frames.resume(b"s"))
         refused(404, hub.connect, "machine-1", token("bob"))
+        for groups in (["x", "ci"], "ci", ["D\u00f6ner team", "ci"]):
+            check(hub.connect("machine-1", token("bob", groups=groups))
+                  .status == 200, "%s" % groups)
+        for groups in (["guests", "ci"], ["c"], [], "x", None, ["CI"],
+                       ["group:ci"]):
+            refused(404, hub.connect, "machine-1",
+                    token("bob", groups=groups))
+        for groups in (["ci", 5], {"ci": 1}, ["ci", ""], ["ci", "a\0b"],
+                       ["ci"] + ["g%d" % n for n in range(256)], True):
+            refused(401, hub.connect, "machine-1",
+                    token("bob", groups=groups))
         for bad in (token("alice", exp=soon - 1200), token("alice", aud="x"),
                     token("alice") + "A", jwt("t" * 40, sub="alice",
                                               exp=soon, aud="hub")):

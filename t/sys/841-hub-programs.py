@@ -277,6 +277,7 @@ def configurations():
             ("MayRegsiter x\n", 'did you mean "MayRegister"?'),
             ("MayRegister x\n", "belongs into a block for the other side"),
             ("FleetUrl x\n", "belongs before the first Match"),
+            ("Match Executor group:x\n", "for Harness only"),
             ("Match Nobody x\n", "expected Executor or Harness"),
             ("Match Executor\n", "expected patterns"),
             ("Match Executor !x\n", "bad patterns"),

@@ -161,6 +161,10 @@ hubconf_match(struct hubconf *c, char *text, struct conf_error *e)
 	if (conf_pattern_list(who, "") == -2 || !conf_pattern_can_hold(who))
 		return conf_fail(e, "Match %s: bad patterns \"%.150s\"", side,
 		    who);
+	/* An executor comes back with a ticket, which does not have them. */
+	if (strcasecmp(side, "Executor") == 0 && strstr(who, "group:") != NULL)
+		return conf_fail(e, "Match Executor: groups are for Harness "
+		    "only");
 	if ((r = reallocarray(c->rule, c->nrule + 1, sizeof(*r))) == NULL)
 		return conf_fail(e, "Match: %s", strerror(errno));
 	c->rule = r;

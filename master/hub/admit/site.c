@@ -640,13 +640,15 @@ site_identify(const struct site *s, struct span token, uint64_t now,
 		site_grant(out, t);
 	} else {
 		v = s->bearer == NULL && s->signers == NULL ? JWT_FORGED :
-		    jwt_judge(&s->jwt, token.at, token.len, now, subject);
+		    jwt_judge_groups(&s->jwt, token.at, token.len, now,
+		    subject, &out->groups);
 		if (v != JWT_GOOD) {
 			*is_guess_out = v == JWT_FORGED;
 			return *is_guess_out ? "wrong token" : jwt_why(v);
 		}
 		snprintf(out->name, sizeof(out->name), JWT_TYPE "%s", subject);
-		out->is = (struct subject_is){ .name = out->name };
+		out->is = (struct subject_is){ .name = out->name,
+		    .group = out->groups.name, .ngroup = out->groups.n };
 	}
 	return hubrules_is_denied(&s->conf, out->name) ? "denied" : NULL;
 }

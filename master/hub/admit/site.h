@@ -77,6 +77,7 @@ void	 site_lock(const struct site *s);
 
 struct identity {
 	char			 name[TICKET_SUBJECT_MAX + 1];
+	struct jwt_groups	 groups;
 	struct subject_is	 is;	/* points here and into the site */
 };
 
