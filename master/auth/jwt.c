@@ -169,7 +169,7 @@ take_subject(const struct json *j, char out[JWT_SUBJECT_MAX + 1])
 }
 
 static int
-take_group(struct jwt_groups *g, size_t *at, const struct json *j, uint32_t i)
+jwt_take_group(struct jwt_groups *g, size_t *at, const struct json *j, uint32_t i)
 {
 	const char	*text = json_text(j, i);
 	size_t		 len = json_tok(j, i)->len, k;
@@ -188,7 +188,7 @@ take_group(struct jwt_groups *g, size_t *at, const struct json *j, uint32_t i)
 
 /* All or none: a rule may also exclude a group. */
 static int
-take_groups(struct jwt_groups *g, const struct json *j)
+jwt_take_groups(struct jwt_groups *g, const struct json *j)
 {
 	uint32_t	 groups = json_find(j, 0, "groups"), i;
 	size_t		 at = 0;
@@ -197,10 +197,10 @@ take_groups(struct jwt_groups *g, const struct json *j)
 	if (groups == 0 || is_type(j, groups, JSON_NULL))
 		return 0;
 	if (!is_type(j, groups, JSON_ARRAY))
-		return take_group(g, &at, j, groups);
+		return jwt_take_group(g, &at, j, groups);
 	for (i = json_first(groups); json_more(j, groups, i);
 	    i = json_after_elem(j, i))
-		if (take_group(g, &at, j, i) == -1)
+		if (jwt_take_group(g, &at, j, i) == -1)
 			return -1;
 	return 0;
 }
@@ -216,7 +216,7 @@ judge_claims(const struct jwt_rules *rules, const struct json *j,
 	    (v = judge_issuer(j, rules->issuer)) != JWT_GOOD ||
 	    (v = judge_audience(j, rules->audience)) != JWT_GOOD)
 		return v;
-	if (groups_out != NULL && take_groups(groups_out, j) == -1)
+	if (groups_out != NULL && jwt_take_groups(groups_out, j) == -1)
 		return JWT_MALFORMED;
 	take_subject(j, subject_out);
 	return subject_out[0] == '\0' && rules->needs_subject ? JWT_SUBJECT :

@@ -2,7 +2,7 @@
  * bench list
  * bench GROUP ws://127.0.0.1:PORT PID	(a running server)
  * bench GROUP ws://127.0.0.1:PORT PID FOLDER	(of whose owner it runs)
- * bench GROUP PROGRAM ARGUMENT...	(startup, and remote mode)
+ * bench GROUP PROGRAM ARGUMENT...	(startup, remote mode, hubs)
  *
  * Measures one group of metric.def and prints "key value" lines.
  */
@@ -23,9 +23,11 @@
 
 /* Longer than any group needs: a hang becomes a failure. */
 #define BENCH_TIMEOUT	90
+#define HUB_TIMEOUT	300		/* 10,000 connections */
 
 enum kind { KIND_SERVER, KIND_USER, KIND_PROGRAM, KIND_REMOTE,
-	    KIND_LINE, KIND_REMOTE_LINE, KIND_QUOTA, KIND_DRIVER };
+	    KIND_LINE, KIND_REMOTE_LINE, KIND_QUOTA, KIND_HUB,
+	    KIND_DRIVER };
 
 static const struct group {
 	const char	*name;
@@ -39,6 +41,7 @@ static const struct group {
 #define FN_LINE(name)		bench_##name
 #define FN_REMOTE_LINE(name)	bench_##name
 #define FN_QUOTA(name)		bench_##name
+#define FN_HUB(name)		bench_##name
 #define FN_DRIVER(name)		NULL
 #define GROUP(name, kind, extra)	{ #name, KIND_##kind, FN_##kind(name) },
 #define VALUE(key, unit, goal, limit, label)
@@ -203,7 +206,7 @@ main(int argc, char **argv)
 	    (g->kind == KIND_USER && argc != 5))
 		errx(2, "%s: not measured like this", g->name);
 	if (g->kind == KIND_PROGRAM || g->kind == KIND_REMOTE ||
-	    g->kind == KIND_REMOTE_LINE)
+	    g->kind == KIND_REMOTE_LINE || g->kind == KIND_HUB)
 		b.argv = argv + 2;
 	else {
 		parse_url(&b, argv[2]);
@@ -213,7 +216,7 @@ main(int argc, char **argv)
 	if (g->kind == KIND_USER)
 		take_folder(&b, argv[4]);
 	signal(SIGPIPE, SIG_IGN);
-	alarm(BENCH_TIMEOUT);
+	alarm(g->kind == KIND_HUB ? HUB_TIMEOUT : BENCH_TIMEOUT);
 	g->fn(&b);
 	return 0;
 }

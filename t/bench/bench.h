@@ -15,7 +15,7 @@ struct bench {
 	struct sockaddr_in	 sin;		/* SERVER groups */
 	pid_t			 pid;
 	const char		*folder;	/* USER groups */
-	char			**argv;		/* PROGRAM, REMOTE groups */
+	char			**argv;		/* of a program */
 	char			 command[4096];	/* path of command.c */
 };
 
@@ -29,6 +29,7 @@ typedef void	 bench_fn(const struct bench *);
 #define BENCH_LINE(name)	bench_fn bench_##name;
 #define BENCH_REMOTE_LINE(name)	bench_fn bench_##name;
 #define BENCH_QUOTA(name)	bench_fn bench_##name;
+#define BENCH_HUB(name)	bench_fn bench_##name;
 #define BENCH_DRIVER(name)
 #define GROUP(name, kind, extra)	BENCH_##kind(name)
 #define VALUE(key, unit, goal, limit, label)
@@ -42,6 +43,7 @@ typedef void	 bench_fn(const struct bench *);
 #undef BENCH_LINE
 #undef BENCH_REMOTE_LINE
 #undef BENCH_QUOTA
+#undef BENCH_HUB
 #undef BENCH_DRIVER
 
 enum value {

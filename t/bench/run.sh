@@ -5,7 +5,8 @@
 # another build of ours, the one in the folder BEFORE.
 #
 # ROUNDS=3		interleaved rounds (two more for the p99 values)
-# METRICS='connect echo'	only these groups of t/bench/metric.def
+# METRICS='connect hub'	only these groups of t/bench/metric.def, and those
+#			whose names begin so, as hub_tls
 # SERVERS=execsrvd	only this one (or: reference)
 # REFERENCE=PATH	the codex program to compare with
 # RESULTS=1		also write t/bench/RESULTS.md

@@ -34,6 +34,11 @@ completed execsrvctl run --sandbox ""
 offers workspace-write
 completed execsrvctl config c
 offers check
+completed execsrvctl fleet ""
+offers list
+offers token
+completed execsrvctl fleet --run
+offers --runtime-dir
 completed execsrvd -o Detached
 offers DetachedTtl=
 completed execsrvctl drain --

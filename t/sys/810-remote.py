@@ -48,6 +48,7 @@ async def the_registration(rig):
     check(not key, "more: %s" % key)
 
 
+@lib.own_registry
 async def the_upgrade(rig):
     """The URL as it was given, and nothing of ours besides."""
     await rig.start()
@@ -163,6 +164,7 @@ async def two_executors(rig):
     await asyncio.gather(rig.probe(a), rig.probe(b))
 
 
+@lib.own_registry
 async def names_that_need_care(rig):
     """An environment id is one segment of the path whatever is in it, and the
     URL may have a path of its own and slashes at its end."""

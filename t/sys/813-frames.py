@@ -282,6 +282,7 @@ async def bits_of_a_reset(rig):
     await each_bit(rig, lambda s: f.reset(s.name))
 
 
+@lib.own_registry
 async def bits_of_a_resume(rig):
     await each_bit(rig, lambda s: f.resume(s.name, 1))
 

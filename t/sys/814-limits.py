@@ -18,6 +18,7 @@ how = lib.harness.how
 INFO = b'{"id":%d,"method":"environment/info","params":{}}'
 
 
+@lib.own_registry
 async def streams(rig):
     """128 streams; the next is reset, and has room when one has gone."""
     await rig.start()

@@ -310,6 +310,81 @@ def too_big():
             check(x.reset() == (name, b"harness_disconnected"), "told")
 
 
+def violations():
+    """Frames that RFC 6455 forbids, from either side: it is closed, and the
+    other one is told."""
+    mask = b"\0\0\0\0"
+    bad = (b"\x82\x01x",                             # no mask
+           b"\xc2\x81" + mask + b"x",                # a reserved bit
+           b"\x83\x81" + mask + b"x",                # an opcode of nobody
+           b"\x80\x81" + mask + b"x",                # continues nothing
+           b"\x09\x81" + mask + b"x",                # a ping in pieces
+           b"\x89\xfe\x00\x80" + mask,               # a long one
+           b"\x82\xfe\x00\x01" + mask + b"x",        # a longer length
+           b"\x82\xff\x80" + b"\0" * 7 + mask,       # 2^63
+           b"\x82\xff\0\0\0\0\0\x04\0\x01" + mask,  # 262145 bytes
+           b"\x88\x81" + mask + b"x",                # half a code
+           b"\x88\x82" + mask + b"\x03\xed",         # 1005
+           b"\x81\x81" + mask + b"\xff",             # no UTF-8
+           b"\x02\x81" + mask + b"x\x82\x81" + mask + b"x")
+    with Hub() as hub:
+        for n, data in enumerate(bad):
+            x = hub.attach()
+            h = hub.harness()
+            h.send(frames.resume(b"s"))
+            x.expect(frames.resume(b"s"))
+            h.sock.sendall(data)
+            check(h.ended() in (1002, 1007, 1009), "%d: a harness" % n)
+            check(x.reset() == (b"s", b"harness_disconnected"), "told")
+            h = hub.harness()
+            h.send(frames.resume(b"t"))
+            x.expect(frames.resume(b"t"))
+            x.sock.sendall(data)
+            check(x.ended() in (1002, 1007, 1009), "%d: an executor" % n)
+            check(h.reset() == (b"t", b"executor_disconnected"), "told")
+            check(h.ended() == 1001, "its end")
+            wait_for(lambda: not hub.ctl("list")[0], LIMIT, "it is gone")
+
+
+def floods():
+    """Registrations and connects of a token that is beyond its rate, and
+    tickets that are shown again: refused, and nobody else notices."""
+    with Hub("RequestRate 5") as hub:
+        x = hub.attach()
+        once = hub.connect().json()["url"]
+        kept = Ws(once)
+        kept.send(frames.resume(b"s"))
+        x.expect(frames.resume(b"s"))
+        codes, seen = [], threading.Lock()
+
+        def flood():
+            for _ in range(100):
+                for fn, args in ((hub.register, ("build-9", "build")),
+                                 (hub.connect, ("build-9", "ci")),
+                                 (Ws, (once,))):
+                    try:
+                        status = fn(*args).status
+                    except Refused as e:
+                        status = e.answer.status
+                    with seen:
+                        codes.append(status)
+        threads = [threading.Thread(target=flood) for _ in range(4)]
+        for t in threads:
+            t.start()
+        longest = 0
+        while any(t.is_alive() for t in threads):
+            longest = max(longest, echoes(x, kept, b"s", 1))
+            answer = hub.connect("build-1", "pool")
+            check(answer.status in (200, 429), "%d" % answer.status)
+        for t in threads:
+            t.join()
+        check(len(codes) == 1200 and set(codes) <= {200, 403, 409, 429} and
+              codes.count(403) == 400 and codes.count(429) > 500, "%s" % {
+                  c: codes.count(c) for c in set(codes)})
+        in_time(longest < 1, "a stream waited %.1f s" % longest)
+        refused(429, hub.register, "build-9", code="rate_limited")
+
+
 def limits():
     """Streams of an environment, environments and streams of a subject."""
     with Hub(rules="""
@@ -749,6 +824,6 @@ def worker_killed():
 
 if __name__ == "__main__":
     main(registering, connecting, validating, attaching, expired, secrets,
-         streams, too_big, limits, takeover, slow_harness,
+         streams, too_big, violations, floods, limits, takeover, slow_harness,
          slow_harness_beside_others, fair_input, whole_output,
          rates, throughput, throughput_beside_others, signed_tokens, strangers, control, ending, worker_killed)

@@ -221,6 +221,47 @@ def tls():
         hub.url = plain
 
 
+def half_open_tls():
+    """Handshakes that do not go on: bounded, and nobody else waits."""
+    hub = Hub(starts=False)
+    certificate(hub)
+    secure = lib.free_port()
+    hub.settings = "Listen https://127.0.0.1:%d\nListen http://127.0.0.1:%d" \
+        "\nCertificate cert\nCertificateKey key\nMaxUnauthenticated 50" % (
+            secure, hub.port)
+    hub.write()
+    with hub:
+        hub.begin()
+        check(hub.process.poll() is None, hub.log())
+        context = ssl.create_default_context(cafile=hub.path("cert"))
+        hello = ssl.MemoryBIO()
+        half = context.wrap_bio(ssl.MemoryBIO(), hello,
+                                server_hostname="localhost")
+        with contextlib.suppress(ssl.SSLWantReadError):
+            half.do_handshake()
+        first = hello.read()
+        socks = []
+        for n in range(200):
+            s = socket.create_connection(("127.0.0.1", secure), LIMIT)
+            s.sendall((first, first[:20], first[:-1], b"\x16")[n % 4])
+            socks.append(s)
+            if n % 50 == 49:
+                with socket.create_connection(("127.0.0.1", secure),
+                                              LIMIT) as s, \
+                        context.wrap_socket(
+                            s, server_hostname="localhost") as t:
+                    t.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+                    check(t.recv(100).startswith(b"HTTP/1.1 200 "), "served")
+        values = hub.metrics()
+        check(values["execsrv_hub_unauthenticated"] <= 51 and
+              values["execsrv_hub_crowded_total"] >= 150, "%s" % values)
+        # The rest have 10 s in all.
+        wait_for(lambda: hub.metrics()["execsrv_hub_unauthenticated"] <= 1,
+                 LIMIT, "they are closed")
+        for s in socks:
+            s.close()
+
+
 def proxied():
     """PROXY v2 tells who it is; without it nobody is served."""
     with Hub(starts=False) as hub:
@@ -345,5 +386,5 @@ def confined():
 
 
 if __name__ == "__main__":
-    main(commands, losses, restarted, stopped, limited, tls, proxied, unix_socket,
-         configurations, confined)
+    main(commands, losses, restarted, stopped, limited, tls, half_open_tls,
+         proxied, unix_socket, configurations, confined)

@@ -94,6 +94,12 @@ def fields(data):
                 raise ValueError("cut")
             yield key >> 3, data[at:end]
             at = end
+        elif key & 7 in (1, 5):
+            end = at + (8 if key & 7 == 1 else 4)
+            if end > len(data):
+                raise ValueError("cut")
+            yield key >> 3, data[at:end]
+            at = end
         else:
             raise ValueError("wire type %d" % (key & 7))
 

@@ -249,6 +249,10 @@ class Registry:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
+    async def over(self):
+        """For good."""
+        await self.stop()
+
     async def on_connection(self, reader, writer):
         task = asyncio.current_task()
         self.tasks.add(task)
@@ -275,8 +279,11 @@ class Registry:
         if entry.field("upgrade"):
             return await self.on_upgrade(entry, reader, writer)
         if not await self.fails(entry.operation, entry, reader, writer):
-            self.on_post(entry, writer)
+            await self.answer(entry, writer)
         return not writer.transport.is_closing()
+
+    async def answer(self, entry, writer):
+        self.on_post(entry, writer)
 
     async def fails(self, queue, entry, reader, writer):
         faults = self.faults.get(queue)

@@ -343,48 +343,73 @@ static const struct fleet_row {
 	int		 min, max;	/* arguments */
 	int		(*fn)(struct fleet_options *, struct fleet_words *,
 			    char **);
+	const char	*usage, *help;
 } fleet_rows[] = {
-	{ "drain", 0, 1, fleet_drain },
-	{ "evict", 1, 1, fleet_evict },
-	{ "hubs", 0, 0, fleet_hubs },
-	{ "list", 0, 0, fleet_list },
-	{ "ping", 1, 1000, fleet_ping },
-	{ "show", 1, 1, fleet_show },
-	{ "status", 0, 0, fleet_status },
-	{ "token", 1, 2, fleet_token },
-	{ "undrain", 0, 0, fleet_undrain },
+#define FLEET(name, min, max, usage, help) \
+	{ #name, min, max, fleet_##name, usage, help },
+#define FLEET_OPT(name, letter, takes, help)
+#include "proto/fleet.def"
+#undef FLEET
+#undef FLEET_OPT
 };
 
 #define FLEET_ROWS	(sizeof(fleet_rows) / sizeof(fleet_rows[0]))
 
-enum { OPT_CONNECT = 256, OPT_EXPIRES, OPT_FILE, OPT_JSON, OPT_REGISTER };
-
-static const struct option	 fleet_options_[] = {
-	{ "connect", required_argument, NULL, OPT_CONNECT },
-	{ "expires", required_argument, NULL, OPT_EXPIRES },
-	{ "file", required_argument, NULL, OPT_FILE },
-	{ "help", no_argument, NULL, 'h' },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "label", required_argument, NULL, 'l' },
-	{ "register", required_argument, NULL, OPT_REGISTER },
-	{ "runtime-dir", required_argument, NULL, 'R' },
-	{ NULL, 0, NULL, 0 }
+enum {
+	OPT_BASE = 256,
+#define FLEET(name, min, max, usage, help)
+#define FLEET_OPT(name, letter, takes, help)	OPT_##name,
+#include "proto/fleet.def"
+#undef FLEET
+#undef FLEET_OPT
+	OPT_END
 };
+
+static const struct fleet_opt {
+	const char	*name, *takes, *help;
+	int		 letter;
+} fleet_opts[] = {
+#define FLEET(name, min, max, usage, help)
+#define FLEET_OPT(name, letter, takes, help)	{ #name, takes, help, letter },
+#include "proto/fleet.def"
+#undef FLEET
+#undef FLEET_OPT
+};
+
+#define FLEET_OPTS	(sizeof(fleet_opts) / sizeof(fleet_opts[0]))
+
+/* A name as it is written: with hyphens. */
+static void
+fleet_opt_name(const struct fleet_opt *o, char out[32])
+{
+	char	*at;
+
+	snprintf(out, 32, "%s", o->name);
+	for (at = out; *at != '\0'; at++)
+		if (*at == '_')
+			*at = '-';
+}
 
 static void
 fleet_usage(FILE *out)
 {
-	fputs("usage: execsrvctl fleet " FLEET_USAGE "\n\n"
-	    "  -l, --label KEY=VALUE  environments with this label only\n"
-	    "  -R, --runtime-dir DIR  run directory of the hub\n"
-	    "      --json             answer in JSON\n"
-	    "  token new NAME:\n"
-	    "      --connect PATTERNS, --register PATTERNS\n"
-	    "                         environments that it is good for, "
-	    "besides rules\n"
-	    "      --expires DAYS     good for so long\n"
-	    "      --file FILE        this file, without asking the hub\n",
-	    out);
+	const struct fleet_row	*r;
+	const struct fleet_opt	*o;
+	char			 name[32], both[64];
+
+	fputs("usage: execsrvctl fleet COMMAND [ARG...]\n\n", out);
+	for (r = fleet_rows; r < fleet_rows + FLEET_ROWS; r++)
+		fprintf(out, "  %-23s %s\n", r->usage, r->help);
+	fputc('\n', out);
+	for (o = fleet_opts; o < fleet_opts + FLEET_OPTS; o++) {
+		fleet_opt_name(o, name);
+		snprintf(both, sizeof(both), "%s%s %s", "--", name, o->takes);
+		if (o->letter != 0)
+			fprintf(out, "  -%c, %-19s %s\n", o->letter, both,
+			    o->help);
+		else
+			fprintf(out, "      %-19s %s\n", both, o->help);
+	}
 }
 
 /* 0; 1: help was wanted; -1: wrong. */
@@ -392,11 +417,20 @@ static int
 fleet_read(struct fleet_options *o, struct fleet_words *w, int argc,
     char **argv)
 {
-	int	 opt;
+	struct option	 all[FLEET_OPTS + 1];
+	char		 name[FLEET_OPTS][32];
+	size_t		 i;
+	int		 opt;
 
+	memset(all, 0, sizeof(all));
+	for (i = 0; i < FLEET_OPTS; i++) {
+		fleet_opt_name(&fleet_opts[i], name[i]);
+		all[i] = (struct option){ name[i],
+		    fleet_opts[i].takes[0] != '\0', NULL, fleet_opts[i].letter
+		    != 0 ? fleet_opts[i].letter : OPT_BASE + 1 + (int)i };
+	}
 	optind = 0;			/* glibc: start again */
-	while ((opt = getopt_long(argc, argv, "hl:R:", fleet_options_,
-	    NULL)) != -1)
+	while ((opt = getopt_long(argc, argv, "hl:R:", all, NULL)) != -1)
 		switch (opt) {
 		case 'h':
 			return 1;
@@ -406,19 +440,19 @@ fleet_read(struct fleet_options *o, struct fleet_words *w, int argc,
 		case 'R':
 			o->dir = optarg;
 			break;
-		case OPT_CONNECT:
+		case OPT_connect:
 			w->token.may_connect = optarg;
 			break;
-		case OPT_EXPIRES:
+		case OPT_expires:
 			w->token.days = optarg;
 			break;
-		case OPT_FILE:
+		case OPT_file:
 			w->token.file = optarg;
 			break;
-		case OPT_JSON:
+		case OPT_json:
 			o->json = true;
 			break;
-		case OPT_REGISTER:
+		case OPT_register:
 			w->token.may_register = optarg;
 			break;
 		default:

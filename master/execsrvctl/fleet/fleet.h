@@ -9,11 +9,6 @@ struct fleet_options {
 	bool		 json;
 };
 
-#define FLEET_USAGE \
-	"list [-l KEY=VALUE] | show ENVIRONMENT | ping ENVIRONMENT... | " \
-	"evict ENVIRONMENT | drain [ENVIRONMENT] | undrain | hubs | " \
-	"status | token new|list|revoke"
-
 /* Run it, with its name as argv[0].  Return an exit status. */
 int	 fleet_command(struct fleet_options *o, int argc, char **argv);
 
