@@ -169,7 +169,8 @@ take_subject(const struct json *j, char out[JWT_SUBJECT_MAX + 1])
 }
 
 static int
-jwt_take_group(struct jwt_groups *g, size_t *at, const struct json *j, uint32_t i)
+jwt_take_group(struct jwt_groups *g, size_t *at, const struct json *j,
+    uint32_t i)
 {
 	const char	*text = json_text(j, i);
 	size_t		 len = json_tok(j, i)->len, k;
