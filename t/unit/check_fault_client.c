@@ -168,10 +168,11 @@ on_json(void *arg, const char *result, size_t len,
 static bool
 server_of_ours(void)
 {
-	const char		*argv[] = { "/bin/sh", "-c", "read -r a; printf "
-	    "'%s\\n' '{\"id\":1,\"result\":{\"sessionId\":\"s\"}}'; read -r b;"
-	    " read -r c; printf '%s\\n' '{\"id\":2,\"result\":7}';"
-	    " exec cat >/dev/null", NULL };
+	static const char	 script[] = "read -r a; printf '%s\\n' "
+	    "'{\"id\":1,\"result\":{\"sessionId\":\"s\"}}'; read -r b; "
+	    "read -r c; printf '%s\\n' '{\"id\":2,\"result\":7}'; "
+	    "exec cat >/dev/null";
+	const char		*argv[] = { "/bin/sh", "-c", script, NULL };
 	struct execsrv_options	 o = { .initialize_ms = 20000 };
 	struct execsrv_error	 e = { .text = "" };
 	int			 got = 0;

@@ -119,7 +119,7 @@ run(struct fsop *op, enum fsop_kind kind, const char *name, const char *to)
 	fault_end();
 	if (res.error == 0 && res.why == FSWHY_NONE)
 		return true;
-	ck_assert_uint_eq(res.payload.len, 0);
+	ck_assert(res.payload.len == 0 || res.is_explained);
 	ck_assert_int_eq(res.fd, -1);
 	return false;
 }
@@ -252,6 +252,31 @@ discovery(void)
 	(void)remove(at("m/skills/s/SKILL.md"));
 	(void)remove(at("m/skills/s"));
 	(void)remove(at("m/skills"));
+	tree_remove();
+	return ok;
+}
+
+/* A setting of config.toml: the key "model" of stack 0, as a client asks. */
+static bool
+configuration(void)
+{
+	static const struct {
+		uint32_t	 stack, n, len;
+		char		 name[5];
+	} __attribute__((packed)) question = { 0, 1, 5, "model" };
+	bool	 ok;
+
+	tree_make();
+	ck_assert_int_eq(mkdir(at("m"), 0700), 0);
+	put_file("m/config.toml", "model = \"best\"\nother = 1\n");
+	fsop_result_init(&res);
+	ok = run(OP(.data = &question, .len = sizeof(question)), FSOP_CONFIG,
+	    "m", "");
+	if (ok)
+		ck_assert_ptr_nonnull(memmem(buf_data(&res.payload),
+		    res.payload.len, "best", 4));
+	fsop_result_fini(&res);
+	(void)remove(at("m/config.toml"));
 	tree_remove();
 	return ok;
 }
@@ -607,6 +632,7 @@ static const struct scenario	 list[] = {
 	SCENARIO(changing),
 	SCENARIO(pieces),
 	SCENARIO(discovery),
+	SCENARIO(configuration),
 	SCENARIO(watching),
 	SCENARIO(process_with_pipes),
 	SCENARIO(process_at_terminal),
