@@ -1,6 +1,8 @@
 /* What the modules of a hub's worker share: data. */
 #pragma once
 
+#include <sys/queue.h>
+
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +13,7 @@
 #include "master/hub/relay/hubconn.h"
 #include "master/hub/relay/hubdrain.h"
 #include "master/hub/admit/replay.h"
+#include "master/hub/fleet/hubsplice.h"
 #include "master/hub/admit/site.h"
 #include "master/hub/admit/subject.h"
 #include "master/hub/relay/switchboard.h"
@@ -26,6 +29,8 @@ enum hub_stat {
 
 #define HUB_NAME_MAX	64
 
+struct hubctl;
+
 struct hub {
 	struct event_base	*base;
 	const struct site_cmdline *how;
@@ -39,6 +44,9 @@ struct hub {
 	struct hubdrain		 drain;
 	struct penalties	*penalties;
 	struct engine		*engine;
+	LIST_HEAD(, hubfleet_judging) judging;
+	struct hubsplices	 splices;
+	struct hubctl		*ctl;
 	int			 audit;		/* descriptor, or -1 */
 	uint64_t		 audit_lost;
 	uint64_t		 registered;	/* ms, of the last one */

@@ -6,12 +6,15 @@
 
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/hub/hubaudit.h"
+#include "master/hub/hubfleet.h"
+#include "master/hub/hubgather.h"
 #include "master/hub/hubmetrics.h"
 #include "master/hub/hubregistry.h"
 
 #define REGISTRY	"/cloud/environment/"
 #define LIST_PATH	"/fleet/v1/environments"
-#define LIST_MAX	5000	/* environments in an answer */
+#define ROW_MAX		4096	/* bytes of one, in JSON */
 
 /* --- the list --- */
 
@@ -32,24 +35,123 @@ api_parameter(struct span query, const char *name)
 	return (struct span){ NULL, 0 };
 }
 
-static bool
-call_may_list(const struct call *c, const struct executor *x)
+struct api_listing {
+	struct hub		*hub;
+	struct door		*door;
+	struct identity		 who;
+	struct hubgather	*gather;
+};
+
+static void
+api_member(const struct json *j, uint32_t row, const char *key, char *out,
+    size_t size)
 {
-	return hubrules_may_connect(&c->hub->site->conf, &c->who.is,
-	    x->environment, x->labels) == RULES_YES;
+	uint32_t	 i = json_find(j, row, key);
+
+	out[0] = '\0';
+	if (i != 0 && (json_tok(j, i)->type == JSON_STRING ||
+	    json_tok(j, i)->type == JSON_NUMBER))
+		snprintf(out, size, "%.*s", (int)json_tok(j, i)->len,
+		    json_text(j, i));
+}
+
+/* A row of the answer, if whoever asks may know of it. */
+static void
+api_put_row(const struct api_listing *l, struct span line, struct json_out *o)
+{
+	struct json	 j;
+	uint32_t	 row;
+	char		 text[ROW_MAX], since[24];
+	char		 environment[ENVIRONMENT_MAX + 1];
+	char		 labels[TICKET_LABELS_MAX + 1];
+
+	if (line.len > sizeof(text))
+		return;
+	memcpy(text, line.at, line.len);
+	json_init(&j);
+	if (json_parse(&j, text, line.len) == 0 &&
+	    (row = json_find(&j, 0, "row")) != 0) {
+		api_member(&j, row, "environment", environment,
+		    sizeof(environment));
+		api_member(&j, row, "labels", labels, sizeof(labels));
+		api_member(&j, row, "since", since, sizeof(since));
+		if (hubrules_may_connect(&l->hub->site->conf, &l->who.is,
+		    environment, labels) == RULES_YES) {
+			json_out_open(o, '{');
+			call_pair(o, "environment", environment);
+			call_pair(o, "labels", labels);
+			json_out_key(o, "since");
+			json_out_u64(o, strtoull(since, NULL, 10));
+			json_out_close(o, '}');
+		}
+	}
+	json_fini(&j);
+}
+
+static void
+api_listing_cancel(void *arg)
+{
+	struct api_listing	*l = arg;
+
+	hubgather_free(&l->gather);
+	free(l);
+}
+
+static void
+api_on_page(void *arg, const struct hubgather_page *page)
+{
+	struct api_listing	*l = arg;
+	struct call		 c = { .hub = l->hub, .door = l->door,
+				    .what = "list" };
+	struct json_out		 o;
+	struct buf		 b;
+	struct span		 last;
+	char			 name[sizeof(l->who.name)];
+	size_t			 i;
+
+	l->door->cancel = NULL;
+	memcpy(name, l->who.name, sizeof(name));
+	/* A reload may have changed what it may do. */
+	if (!site_recall(l->hub->site, name, (uint64_t)time(NULL),
+	    &l->who)) {
+		call_not_found(&c);
+		free(l);
+		return;
+	}
+	buf_init(&b, HUBCONN_QUEUE_MAX);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "environments");
+	json_out_open(&o, '[');
+	for (i = 0; i < page->n; i++)
+		api_put_row(l, page->row[i], &o);
+	json_out_close(&o, ']');
+	if (page->has_more && page->n > 0) {
+		last = hubgather_name(page->row[page->n - 1]);
+		json_out_key(&o, "next");
+		json_out_text(&o, last.at, last.len);
+	}
+	if (page->silent > 0) {
+		json_out_key(&o, "silent");
+		json_out_u64(&o, page->silent);
+	}
+	json_out_close(&o, '}');
+	call_answer(&c, &o, &b);
+	free(l);
+}
+
+static void
+api_copy(struct span s, char *out, size_t size)
+{
+	snprintf(out, size, "%.*s", (int)s.len, s.at != NULL ? s.at : "");
 }
 
 static void
 call_list(struct call *c, struct span query)
 {
-	struct executor		**found;
 	struct subject_limits	 max;
-	struct json_out		 o;
-	struct buf		 b;
-	char			 label[TICKET_LABELS_MAX + 1];
-	char			 after[ENVIRONMENT_MAX + 1];
-	struct span		 s;
-	size_t			 i, count, n = 0;
+	struct hubgather_want	 want = { .is_local = false };
+	struct api_listing	*l;
 
 	hubrules_limits(&c->hub->site->conf, &c->who.is, false, &max);
 	if (!max.may_list) {
@@ -57,39 +159,25 @@ call_list(struct call *c, struct span query)
 		    "no rule allows lists to this token");
 		return;
 	}
-	s = api_parameter(query, "label");
-	snprintf(label, sizeof(label), "%.*s", (int)s.len, s.at != NULL ?
-	    s.at : "");
-	s = api_parameter(query, "after");
-	snprintf(after, sizeof(after), "%.*s", (int)s.len, s.at != NULL ?
-	    s.at : "");
-	if ((found = switchboard_list(&c->hub->board, label, after,
-	    &count)) == NULL) {
+	api_copy(api_parameter(query, "label"), want.label,
+	    sizeof(want.label));
+	api_copy(api_parameter(query, "after"), want.after,
+	    sizeof(want.after));
+	if ((l = calloc(1, sizeof(*l))) == NULL) {
 		call_no_memory(c);
 		return;
 	}
-	for (i = 0; i < count; i++)
-		if (call_may_list(c, found[i]))
-			found[n++] = found[i];
-	buf_init(&b, HUBCONN_QUEUE_MAX);
-	json_out_init(&o, &b);
-	json_out_open(&o, '{');
-	json_out_key(&o, "environments");
-	json_out_open(&o, '[');
-	for (i = 0; i < n && i < LIST_MAX; i++) {
-		json_out_open(&o, '{');
-		call_pair(&o, "environment", found[i]->environment);
-		call_pair(&o, "labels", found[i]->labels);
-		json_out_key(&o, "since");
-		json_out_u64(&o, found[i]->since);
-		json_out_close(&o, '}');
+	l->hub = c->hub;
+	l->door = c->door;
+	l->who = c->who;
+	door_wait(c->door, api_listing_cancel, l);
+	if (hubgather(c->hub, &want, &l->gather, api_on_page, l) == -1) {
+		l->door->cancel = NULL;
+		free(l);
+		call_no_memory(c);
+		return;
 	}
-	json_out_close(&o, ']');
-	if (n > LIST_MAX)
-		call_pair(&o, "next", found[LIST_MAX - 1]->environment);
-	json_out_close(&o, '}');
-	free(found);
-	call_answer(c, &o, &b);
+	c->door = NULL;
 }
 
 /* --- the rendezvous --- */
@@ -116,7 +204,9 @@ call_attach_executor(struct call *c, const struct ticket *t)
 		call_reject(c, HUBWHY_forbidden, 403, "not_allowed");
 		return;
 	}
-	if ((x = switchboard_find(&h->board, c->environment)) != NULL) {
+	x = switchboard_find(&h->board, c->environment);
+	/* One that was claimed was probed before that. */
+	if (x != NULL && c->probe != CLAIMED) {
 		if (!call_same_key(&x->key, &t->key)) {
 			if (c->probe == UNKNOWN) {
 				call_probe(c, x);
@@ -132,8 +222,17 @@ call_attach_executor(struct call *c, const struct ticket *t)
 			call_reject(c, HUBWHY_conflict, 409, "superseded");
 			return;
 		}
-		HUB_COUNT(h, takeovers);
 	}
+	if (h->engine->is_shared && c->probe != CLAIMED) {
+		if (c->probe == KEPT)
+			call_reject(c, HUBWHY_conflict, 409,
+			    "registration_conflict");
+		else
+			hubfleet_claim(c, t);
+		return;
+	}
+	if (x != NULL)
+		HUB_COUNT(h, takeovers);
 	if ((s = subject_ref(&h->subjects, t->subject)) == NULL) {
 		call_reject(c, HUBWHY_limit, 503, "unavailable");
 		return;
@@ -156,6 +255,44 @@ call_attach_executor(struct call *c, const struct ticket *t)
 	door_free(&c->door);
 }
 
+/* Its executor is elsewhere: the other hubs have answered, or not. */
+static void
+call_splice_there(struct hubfleet_asked *a, enum engine_answer answer,
+    const struct engine_place *p)
+{
+	struct hub		*h = a->hub;
+	struct call		 c = { .hub = h, .door = a->door,
+				    .what = "attach" };
+	struct hubsplice_to	 to;
+	const char		*host = strstr(h->site->conf.fleet_url,
+				    "://") + 3;
+	char			 name[256];
+
+	memcpy(c.environment, a->environment, sizeof(c.environment));
+	memcpy(c.who.name, a->subject, sizeof(c.who.name));
+	if (answer == ENGINE_DOWN) {
+		call_reject(&c, HUBWHY_engine, 503, "unavailable");
+		return;
+	}
+	if (p == NULL || memcmp(p->registration, a->ticket.registration,
+	    REGISTRATION_LEN) != 0 ||
+	    hubsplice_parse(&to, p->internal_url) == -1) {
+		call_reject(&c, HUBWHY_offline, 409, "environment_offline");
+		return;
+	}
+	to.is_proxied = p->is_proxied;
+	HUB_COUNT(h, splices);
+	hubaudit(h, "splice", (const struct hubaudit_item[]){
+	    { "subject", a->subject, 0 },
+	    { "environment", a->environment, 0 },
+	    { "address", a->door->address, 0 },
+	    { "to", p->internal_url, 0 },
+	    { NULL, NULL, 0 } });
+	/* All hubs have a certificate for the name of the fleet. */
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(host, ":/"), host);
+	hubsplice_start(&h->splices, &c.door, &to, h->site->client, name);
+}
+
 static void
 call_attach_harness(struct call *c, const struct ticket *t)
 {
@@ -169,7 +306,11 @@ call_attach_harness(struct call *c, const struct ticket *t)
 	x = switchboard_find(&h->board, c->environment);
 	if (x == NULL || memcmp(x->registration, t->registration,
 	    REGISTRATION_LEN) != 0) {
-		call_reject(c, HUBWHY_offline, 409, "environment_offline");
+		if (h->engine->is_shared && !hubsplice_is_sent_on(c->door))
+			hubfleet_where(c, NULL, t, call_splice_there);
+		else
+			call_reject(c, HUBWHY_offline, 409,
+			    "environment_offline");
 		return;
 	}
 	if (x->nharness >= LIMIT_STREAMS) {
@@ -359,11 +500,13 @@ call_route_get(struct call *c, struct span path, struct span query)
 	} else if (span_is(path, "/livez")) {
 		door_answer(&c->door, 200, NULL, "text/plain", "ok\n", 3);
 	} else if (span_is(path, "/readyz")) {
-		if (h->drain.is_on || !h->engine->ops->is_up(h->engine))
+		/* Without the engine we still serve what is here. */
+		if (h->drain.is_on)
 			door_answer(&c->door, 503, HUBCALL_RETRY(1),
-			    "text/plain",
-			    h->drain.is_on ? "draining\n" : "no engine\n",
-			    h->drain.is_on ? 9 : 10);
+			    "text/plain", "draining\n", 9);
+		else if (!h->engine->ops->is_up(h->engine))
+			door_answer(&c->door, 200, NULL, "text/plain",
+			    "no engine\n", 10);
 		else
 			door_answer(&c->door, 200, NULL, "text/plain", "ok\n",
 			    3);

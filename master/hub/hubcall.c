@@ -13,7 +13,6 @@
 
 #define SUITE		"Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256"
 #define REASON		"x-codex-rendezvous-rejection-reason: "
-#define PROBE_TURN	50	/* ms between two looks at a probe */
 
 /* --- refusals --- */
 
@@ -50,6 +49,13 @@ call_offline(struct call *c)
 	call_refuse(c, HUBWHY_offline, 409, HUBCALL_RETRY(1),
 	    "environment_offline",
 	    "the environment has no executor at the moment");
+}
+
+void
+call_unknown(struct call *c)
+{
+	call_refuse(c, HUBWHY_engine, 503, HUBCALL_RETRY(1), "unavailable",
+	    "the other hubs cannot be asked at the moment");
 }
 
 void
@@ -135,7 +141,9 @@ call_identify(struct call *c)
 		call_no_memory(c);
 		return false;
 	}
-	wait = subject_ask(s, h->site->conf.request_rate, clock_ms());
+	/* One that is looked at again counts once. */
+	wait = c->probe != UNKNOWN ? 0 : subject_ask(s,
+	    h->site->conf.request_rate, clock_ms());
 	subject_unref(&s);
 	if (wait > 0)
 		call_refuse(c, HUBWHY_rate, 429, HUBCALL_RETRY(1),
@@ -232,14 +240,10 @@ call_answer(struct call *c, struct json_out *o, struct buf *b)
 /* --- probes: does the one who is there live? --- */
 
 struct probing {
-	struct timer	 timer;
+	struct hubprobe	 probe;
 	struct hub	*hub;
 	struct door	*door;
 	void		(*again)(struct hub *, struct door *, enum probe);
-	char		 environment[ENVIRONMENT_MAX + 1];
-	uint64_t	 number;	/* of the executor */
-	uint64_t	 since;		/* ms */
-	uint32_t	 pongs;		/* it had sent then */
 };
 
 static void
@@ -247,33 +251,22 @@ probing_free(void *arg)
 {
 	struct probing	*p = arg;
 
-	timer_stop(&p->timer);
+	hubprobe_stop(&p->probe);
 	free(p);
 }
 
 static void
-probing_on_turn(void *arg)
+probing_on_answer(void *arg, enum probe probe)
 {
 	struct probing	*p = arg;
 	struct hub	*h = p->hub;
 	struct door	*d = p->door;
-	struct executor	*x = switchboard_find(&h->board, p->environment);
 	void		(*again)(struct hub *, struct door *, enum probe);
-	uint64_t	 now = clock_ms();
-	/* One that is held up for a slow harness does live. */
-	bool		 lives = x != NULL && x->number == p->number &&
-			    (wslink_pongs(&x->link) != p->pongs ||
-			    wslink_is_paused(&x->link));
 
-	if (!lives && x != NULL && x->number == p->number &&
-	    now - p->since < LIMIT_HUB_PROBE) {
-		timer_set(&p->timer, PROBE_TURN);
-		return;
-	}
 	again = p->again;
 	d->cancel = NULL;
 	probing_free(p);
-	again(h, d, lives ? ALIVE : x == NULL ? UNKNOWN : DEAD);
+	again(h, d, probe);
 }
 
 void
@@ -288,14 +281,8 @@ call_probe(struct call *c, struct executor *x)
 	p->hub = c->hub;
 	p->door = c->door;
 	p->again = c->again;
-	p->number = x->number;
-	p->since = clock_ms();
-	p->pongs = wslink_pongs(&x->link);
-	memcpy(p->environment, c->environment, sizeof(p->environment));
-	timer_init(&p->timer, c->hub->base, probing_on_turn, p);
-	timer_set(&p->timer, PROBE_TURN);
 	door_wait(c->door, probing_free, p);
-	wslink_ping(&x->link);
+	hubprobe_start(&p->probe, c->hub, x, probing_on_answer, p);
 	c->door = NULL;
 }
 

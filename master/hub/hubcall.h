@@ -7,15 +7,13 @@
 #include "common/json/json.h"
 #include "common/json/json_out.h"
 #include "master/hub/hub.h"
+#include "master/hub/hubprobe.h"
 
 #define HUBCALL_PROFILE	"noise_hybrid_ik_v1"
 #define HUBCALL_ROOM	(1024 * 1024)	/* bytes of an answer */
 #define HUBCALL_ATTACH	"/cloud-agent-nodelay/route/ws/environment/"
 
 #define HUBCALL_RETRY(seconds)	"Retry-After: " #seconds "\r\n"
-
-/* What is known about an executor that was there before. */
-enum probe { UNKNOWN, ALIVE, DEAD };
 
 struct call {
 	struct hub	*hub;
@@ -31,13 +29,14 @@ struct call {
 			    enum probe probe);
 };
 
-/* --- refusals, the last four with an answer of their own --- */
+/* --- refusals, the last five with an answer of their own --- */
 
 void	 call_refuse(struct call *c, enum hub_stat stat, int status,
 	    const char *lines, const char *code, const char *message);
 void	 call_malformed(struct call *c, const char *message);
 void	 call_not_found(struct call *c);
 void	 call_offline(struct call *c);
+void	 call_unknown(struct call *c);
 void	 call_no_memory(struct call *c);
 
 /* Refuse an upgrade, with its reason in a header. */

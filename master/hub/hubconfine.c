@@ -23,6 +23,15 @@ static const struct sock_filter hub_calls[] = {
 	REFUSE(ENOSYS)
 };
 
+/* And those that it makes: to the engine, and to other hubs. */
+static const struct sock_filter hub_fleet_calls[] = {
+	BPF_HEAD, BPF_BASICS, HUB_OLD,
+	MAY(epoll_pwait), MAY(epoll_ctl), MAY(accept4), MAY(shutdown),
+	MAY(setsockopt), MAY(getsockopt), MAY(getsockname), MAY(getpeername),
+	MAY(socket), MAY(connect),
+	REFUSE(ENOSYS)
+};
+
 static const char *const hub_reads[] = { NULL };
 
 int
@@ -47,12 +56,13 @@ hubconfine_user(const char *name)
 }
 
 int
-hubconfine(void)
+hubconfine(bool dials)
 {
 	if (confine_is_off())
 		return 0;
 	if (confine_limit(RLIMIT_NPROC, 0) == -1 ||
 	    landlock_only_read(hub_reads, hub_reads, true) == -1)
 		return -1;
-	return CONFINE_CALLS(hub_calls);
+	return dials ? CONFINE_CALLS(hub_fleet_calls) :
+	    CONFINE_CALLS(hub_calls);
 }

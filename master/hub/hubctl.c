@@ -17,14 +17,16 @@
 #include "common/log.h"
 #include "config.h"
 #include "master/hub/hubaudit.h"
+#include "master/hub/hubgather.h"
 
 #define CLIENTS_MAX	32
 #define LINE_MAX_	8192		/* bytes of a request */
 #define ANSWERS_MAX	(4 * 1024 * 1024)
-#define ROWS_MAX	1000
 #define PING_TURN	5		/* ms between two looks for a pong */
 
-enum waiting { FOR_NOTHING, FOR_PONG, FOR_RELOAD };
+#define NO_ENVIRONMENT	"no such environment is attached"
+
+enum waiting { FOR_NOTHING, FOR_PONG, FOR_RELOAD, FOR_HUBS };
 
 struct hubctl_client {
 	TAILQ_ENTRY(hubctl_client)	 entry;
@@ -37,6 +39,12 @@ struct hubctl_client {
 	uint64_t			 since, number;	/* of that */
 	uint32_t			 pongs;		/* likewise */
 	char				 environment[ENVIRONMENT_MAX + 1];
+	/* FOR_HUBS, or of another hub, which fd -1 says. */
+	struct hubgather		*gather;
+	struct engine_request		 asked;
+	bool				 has_heard, is_late;
+	struct engine_reply		 reply;
+	char				 about[ENVIRONMENT_MAX + 1];
 };
 
 struct hubctl {
@@ -55,14 +63,20 @@ static void	 hubclient_on_readable(void *arg);
 static void	 hubclient_on_writable(void *arg);
 static void	 hubclient_on_timer(void *arg);
 static void	 hubclient_process(struct hubctl_client *c);
+static void	 hubclient_on_answer(void *arg, struct span text,
+		    unsigned silent);
 
 /* --- clients --- */
 
 static void
 hubclient_free(struct hubctl_client *c)
 {
+	struct engine	*e = c->ctl->hub->engine;
+
 	TAILQ_REMOVE(&c->ctl->clients, c, entry);
 	c->ctl->n--;
+	hubgather_free(&c->gather);
+	e->ops->cancel_request(e, &c->asked);
 	io_stop(&c->in);
 	io_stop(&c->out);
 	timer_stop(&c->timer);
@@ -70,6 +84,26 @@ hubclient_free(struct hubctl_client *c)
 	buf_fini(&c->answer);
 	fd_close(&c->fd);
 	free(c);
+}
+
+/* fd -1: another hub asks. */
+static struct hubctl_client *
+hubclient_new(struct hubctl *ctl, int fd)
+{
+	struct hubctl_client	*c;
+
+	if (ctl->n >= CLIENTS_MAX || (c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	c->ctl = ctl;
+	c->fd = fd;
+	c->asked.fn = hubclient_on_answer;
+	c->asked.arg = c;
+	buf_init(&c->request, LINE_MAX_);
+	buf_init(&c->answer, ANSWERS_MAX);
+	timer_init(&c->timer, ctl->hub->base, hubclient_on_timer, c);
+	TAILQ_INSERT_TAIL(&ctl->clients, c, entry);
+	ctl->n++;
+	return c;
 }
 
 static void
@@ -82,23 +116,34 @@ hubctl_on_accept(void *arg)
 	if ((fd = accept4(ctl->fd, NULL, NULL, SOCK_NONBLOCK |
 	    SOCK_CLOEXEC)) == -1)
 		return;
-	if (ctl->n >= CLIENTS_MAX || (c = calloc(1, sizeof(*c))) == NULL) {
+	if ((c = hubclient_new(ctl, fd)) == NULL) {
 		fd_close(&fd);
 		return;
 	}
-	c->ctl = ctl;
-	c->fd = fd;
-	buf_init(&c->request, LINE_MAX_);
-	buf_init(&c->answer, ANSWERS_MAX);
 	io_init(&c->in, ctl->hub->base, fd, EV_READ | EV_PERSIST,
 	    hubclient_on_readable, c);
 	io_init(&c->out, ctl->hub->base, fd, EV_WRITE | EV_PERSIST,
 	    hubclient_on_writable, c);
-	timer_init(&c->timer, ctl->hub->base, hubclient_on_timer, c);
-	TAILQ_INSERT_TAIL(&ctl->clients, c, entry);
-	ctl->n++;
 	if (io_start(&c->in) == -1)
 		hubclient_free(c);
+}
+
+void
+hubctl_guest(struct hubctl *ctl, const char *environment, struct span text,
+    const struct engine_reply *r)
+{
+	struct hubctl_client	*c;
+
+	/* Whoever asked is told that we did not answer. */
+	if (text.len >= LINE_MAX_ || (c = hubclient_new(ctl, -1)) == NULL)
+		return;
+	c->reply = *r;
+	snprintf(c->about, sizeof(c->about), "%s", environment);
+	if (buf_put(&c->request, text.at, text.len) == -1 ||
+	    buf_put(&c->request, "\n", 1) == -1)
+		hubclient_free(c);
+	else
+		hubclient_process(c);
 }
 
 static void
@@ -162,7 +207,7 @@ hubclient_end(struct hubctl_client *c, struct json_out *o, bool is_end)
 		json_out_close(o, '}');
 	json_out_close(o, '}');
 	if (json_out_fini(o) == -1 || buf_put(&c->answer, "\n", 1) == -1 ||
-	    io_start(&c->out) == -1)
+	    (c->fd != -1 && io_start(&c->out) == -1))
 		log_warn("answer on the control socket");
 }
 
@@ -223,7 +268,88 @@ hubclient_text(const struct json *j, const char *key, char *out, size_t size)
 		    json_text(j, i));
 }
 
-/* The executor that a request is about, or NULL after an answer. */
+/* --- requests to other hubs --- */
+
+static bool
+hubclient_asks_others(const struct hubctl_client *c)
+{
+	return c->fd != -1 && c->ctl->hub->engine->is_shared;
+}
+
+/* Lines of the hub that answers, as they are; or there is none. */
+static void
+hubclient_on_answer(void *arg, struct span text, unsigned silent)
+{
+	struct hubctl_client	*c = arg;
+
+	if (text.at != NULL) {
+		c->has_heard = true;
+		if (buf_put(&c->answer, text.at, text.len) == -1 ||
+		    io_start(&c->out) == -1)
+			log_warn("answer on the control socket");
+		return;
+	}
+	c->waiting = FOR_NOTHING;
+	if (!c->has_heard)
+		hubclient_fail(c, silent > 0 ? "its hub does not answer, or "
+		    "the engine" : c->environment[0] != '\0' ? NO_ENVIRONMENT :
+		    "there is no such hub");
+	hubclient_process(c);
+}
+
+/* Let the hub that has the environment, one of a name, or all do it. */
+static void
+hubclient_ask(struct hubctl_client *c, const char *environment,
+    const char *hub, const struct json *j)
+{
+	struct engine	*e = c->ctl->hub->engine;
+	struct json_out	 o;
+	struct buf	 b;
+	char		 cmd[16];
+
+	c->waiting = FOR_HUBS;
+	c->has_heard = false;
+	hubclient_text(j, "cmd", cmd, sizeof(cmd));
+	buf_init(&b, 1024);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	hubclient_pair(&o, "cmd", cmd);
+	if (environment != NULL)
+		hubclient_pair(&o, "environment", environment);
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == -1)
+		c->asked.fn(c, (struct span){ NULL, 0 }, 1);
+	else
+		e->ops->request(e, environment, hub, (struct span){
+		    (const char *)buf_data(&b), b.len }, &c->asked);
+	buf_fini(&b);
+}
+
+/* The rows of all others; their last lines are not ours. */
+static void
+hubclient_on_hubs(void *arg, struct span text, unsigned silent)
+{
+	struct hubctl_client	*c = arg;
+	struct span		 line;
+	struct json_out		 o;
+
+	while (text.at != NULL && span_cut(&text, '\n', &line))
+		if (span_begins(line, "{\"row\":") &&
+		    (buf_put(&c->answer, line.at, line.len) == -1 ||
+		    buf_put(&c->answer, "\n", 1) == -1))
+			log_warn("answer on the control socket");
+	if (text.at != NULL)
+		return;
+	hubclient_begin(c, &o, true);
+	if (silent > 0)
+		hubclient_number(&o, "silent", silent);
+	hubclient_end(c, &o, true);
+	c->waiting = FOR_NOTHING;
+	c->asked.fn = hubclient_on_answer;
+	hubclient_process(c);
+}
+
+/* The executor that a request is about, or NULL: it is answered, or will be. */
 static struct executor *
 hubclient_executor(struct hubctl_client *c, const struct json *j)
 {
@@ -231,10 +357,15 @@ hubclient_executor(struct hubctl_client *c, const struct json *j)
 
 	hubclient_text(j, "environment", c->environment,
 	    sizeof(c->environment));
-	if ((x = switchboard_find(&c->ctl->hub->board, c->environment)) ==
+	if ((x = switchboard_find(&c->ctl->hub->board, c->environment)) !=
 	    NULL)
-		hubclient_fail(c, "no such environment is attached here");
-	return x;
+		return x;
+	if (hubclient_asks_others(c) && environment_is_valid((struct span){
+	    c->environment, strlen(c->environment) }))
+		hubclient_ask(c, c->environment, NULL, j);
+	else
+		hubclient_fail(c, NO_ENVIRONMENT);
+	return NULL;
 }
 
 static void
@@ -267,46 +398,55 @@ static void
 hubclient_put_executor(struct hubctl_client *c, const struct executor *x)
 {
 	struct json_out	 o;
-	char		 id[REGISTRATION_TEXT + 1];
 
-	registration_text(x->registration, id);
 	hubclient_begin(c, &o, false);
-	hubclient_pair(&o, "environment", x->environment);
-	hubclient_pair(&o, "labels", x->labels);
-	hubclient_pair(&o, "subject", x->subject->name);
-	hubclient_pair(&o, "address", x->address);
-	hubclient_pair(&o, "registration", id);
-	hubclient_number(&o, "since", x->since);
-	hubclient_number(&o, "harnesses", x->nharness);
-	hubclient_number(&o, "streams", x->nstream);
-	hubclient_number(&o, "bytes_in", x->bytes_in);
-	hubclient_number(&o, "bytes_out", x->bytes_out);
+	hubgather_put(&o, x);
 	hubclient_end(c, &o, false);
+}
+
+static void
+hubclient_on_page(void *arg, const struct hubgather_page *page)
+{
+	struct hubctl_client	*c = arg;
+	struct json_out		 o;
+	struct span		 last;
+	size_t			 i;
+
+	for (i = 0; i < page->n; i++)
+		if (buf_put(&c->answer, page->row[i].at, page->row[i].len) ==
+		    -1 || buf_put(&c->answer, "\n", 1) == -1)
+			log_warn("answer on the control socket");
+	hubclient_begin(c, &o, true);
+	if (page->has_more && page->n > 0) {
+		last = hubgather_name(page->row[page->n - 1]);
+		json_out_key(&o, "next");
+		json_out_text(&o, last.at, last.len);
+	}
+	if (page->silent > 0)
+		hubclient_number(&o, "silent", page->silent);
+	hubclient_end(c, &o, true);
+	c->waiting = FOR_NOTHING;
+	/* The one that was asked goes on by itself. */
+	if (c->is_late)
+		hubclient_process(c);
 }
 
 static void
 hubctl_list(struct hubctl_client *c, const struct json *j)
 {
-	char			 label[TICKET_LABELS_MAX + 1];
-	char			 after[ENVIRONMENT_MAX + 1];
-	struct executor		**found;
-	struct json_out		 o;
-	size_t			 i, n;
+	struct hubgather_want	 want;
 
-	hubclient_text(j, "label", label, sizeof(label));
-	hubclient_text(j, "after", after, sizeof(after));
-	if ((found = switchboard_list(&c->ctl->hub->board, label, after,
-	    &n)) == NULL) {
+	hubclient_text(j, "label", want.label, sizeof(want.label));
+	hubclient_text(j, "after", want.after, sizeof(want.after));
+	want.is_local = !hubclient_asks_others(c);
+	c->waiting = FOR_HUBS;
+	c->is_late = false;
+	if (hubgather(c->ctl->hub, &want, &c->gather, hubclient_on_page, c) ==
+	    -1) {
+		c->waiting = FOR_NOTHING;
 		hubclient_fail(c, "out of memory");
-		return;
 	}
-	for (i = 0; i < n && i < ROWS_MAX; i++)
-		hubclient_put_executor(c, found[i]);
-	hubclient_begin(c, &o, true);
-	if (n > ROWS_MAX)
-		hubclient_pair(&o, "next", found[ROWS_MAX - 1]->environment);
-	hubclient_end(c, &o, true);
-	free(found);
+	c->is_late = true;
 }
 
 static void
@@ -338,15 +478,19 @@ hubctl_hubs(struct hubctl_client *c, const struct json *j)
 	const struct hub	*h = c->ctl->hub;
 	struct json_out		 o;
 
-	(void)j;
 	hubclient_begin(c, &o, false);
 	hubclient_pair(&o, "name", h->name);
 	hubclient_pair(&o, "hub_url", hub_url(h));
 	hubclient_number(&o, "executors", h->board.executors.count);
 	hubclient_flag(&o, "draining", h->drain.is_on);
-	hubclient_flag(&o, "self", true);
+	hubclient_flag(&o, "self", c->fd != -1);
 	hubclient_end(c, &o, false);
-	hubclient_ok(c);
+	if (!hubclient_asks_others(c)) {
+		hubclient_ok(c);
+		return;
+	}
+	c->asked.fn = hubclient_on_hubs;
+	hubclient_ask(c, NULL, NULL, j);
 }
 
 static void
@@ -401,14 +545,33 @@ hubclient_told(struct hubctl_client *c, const char *what)
 	log_info("control: %s %s", what, c->environment);
 }
 
+/* Whether a request is for us; else another hub does it, or it is answered. */
+static bool
+hubclient_is_ours(struct hubctl_client *c, const struct json *j)
+{
+	char	 name[HUB_NAME_MAX];
+
+	c->environment[0] = '\0';
+	hubclient_text(j, "hub", name, sizeof(name));
+	if (name[0] == '\0' || strcmp(name, c->ctl->hub->name) == 0)
+		return true;
+	if (hubclient_asks_others(c))
+		hubclient_ask(c, NULL, name, j);
+	else
+		hubclient_fail(c, "there is no such hub");
+	return false;
+}
+
 static void
 hubctl_drain(struct hubctl_client *c, const struct json *j)
 {
+	struct hub	*h = c->ctl->hub;
 	struct executor	*x;
 
-	c->environment[0] = '\0';
 	if (json_find(j, 0, "environment") == 0) {
-		hubdrain_begin(&c->ctl->hub->drain);
+		if (!hubclient_is_ours(c, j))
+			return;
+		hubdrain_begin(&h->drain, h->site->conf.drain_time);
 	} else {
 		if ((x = hubclient_executor(c, j)) == NULL)
 			return;
@@ -421,11 +584,22 @@ hubctl_drain(struct hubctl_client *c, const struct json *j)
 static void
 hubctl_undrain(struct hubctl_client *c, const struct json *j)
 {
-	(void)j;
-	c->environment[0] = '\0';
+	if (!hubclient_is_ours(c, j))
+		return;
 	hubdrain_end(&c->ctl->hub->drain);
 	hubclient_told(c, "undrain");
 	hubclient_ok(c);
+}
+
+void
+hubctl_evicted(struct hub *h, const uint8_t *registration)
+{
+	const uint8_t	*nonce = registration_nonce(registration);
+	uint64_t	 now = (uint64_t)time(NULL);
+
+	if (!replay_has(&h->evicted, nonce) && !replay_take(&h->evicted,
+	    nonce, now + h->site->conf.ticket_lifetime / 1000, now))
+		log_warnx("evict: no memory, it may come back");
 }
 
 static void
@@ -433,14 +607,11 @@ hubctl_evict(struct hubctl_client *c, const struct json *j)
 {
 	struct hub	*h = c->ctl->hub;
 	struct executor	*x;
-	uint64_t	 now = (uint64_t)time(NULL);
 
 	if ((x = hubclient_executor(c, j)) == NULL)
 		return;
-	if (!replay_take(&h->evicted, registration_nonce(x->registration),
-	    now + h->site->conf.ticket_lifetime / 1000, now))
-		log_warnx("evict %s: no memory, it may come back",
-		    c->environment);
+	hubctl_evicted(h, x->registration);
+	h->engine->ops->evict(h->engine, x->registration);
 	switchboard_detach(x, WSLINK_POLICY, "evicted");
 	hubclient_told(c, "evict");
 	hubclient_ok(c);
@@ -477,16 +648,17 @@ hubctl_reloaded(struct hubctl *ctl, const char *why)
 static const struct {
 	const char	*name;
 	hubctl_fn	*fn;
+	bool		 is_for_hubs;	/* another one may ask it */
 } hubctl_cmds[] = {
-	{ "status", hubctl_status },
-	{ "list", hubctl_list },
-	{ "show", hubctl_show },
-	{ "hubs", hubctl_hubs },
-	{ "ping", hubctl_ping },
-	{ "drain", hubctl_drain },
-	{ "undrain", hubctl_undrain },
-	{ "evict", hubctl_evict },
-	{ "reload", hubctl_reload },
+	{ "status", hubctl_status, false },
+	{ "list", hubctl_list, true },
+	{ "show", hubctl_show, true },
+	{ "hubs", hubctl_hubs, true },
+	{ "ping", hubctl_ping, true },
+	{ "drain", hubctl_drain, true },
+	{ "undrain", hubctl_undrain, true },
+	{ "evict", hubctl_evict, true },
+	{ "reload", hubctl_reload, false },
 };
 
 static void
@@ -496,35 +668,61 @@ hubclient_request(struct hubctl_client *c, const struct json *j)
 	size_t		 i;
 
 	for (i = 0; i < sizeof(hubctl_cmds) / sizeof(hubctl_cmds[0]); i++)
-		if (cmd != 0 && json_is_text(j, cmd, hubctl_cmds[i].name)) {
+		if (cmd != 0 && json_is_text(j, cmd, hubctl_cmds[i].name) &&
+		    (c->fd != -1 || hubctl_cmds[i].is_for_hubs)) {
 			hubctl_cmds[i].fn(c, j);
 			return;
 		}
 	hubclient_fail(c, "unknown request");
 }
 
-/* One request after the other, while none waits. */
+static void
+hubclient_next(struct hubctl_client *c, char *line, size_t len)
+{
+	struct json	 j;
+
+	json_init(&j);
+	if (utf8_is_valid(line, len) && json_parse(&j, line, len) == 0 &&
+	    json_tok(&j, 0)->type == JSON_OBJECT)
+		hubclient_request(c, &j);
+	else
+		hubclient_fail(c, "no JSON object");
+	json_fini(&j);
+}
+
+/* Another hub gets all of the answer at once. */
+static void
+hubclient_send_back(struct hubctl_client *c)
+{
+	struct engine	*e = c->ctl->hub->engine;
+
+	e->ops->rows(e, c->about, &c->reply, (struct span){
+	    (const char *)buf_data(&c->answer), c->answer.len });
+	hubclient_free(c);
+}
+
+/*
+ * One request after the other, while none waits; one from another hub is over
+ * then.
+ */
 static void
 hubclient_process(struct hubctl_client *c)
 {
-	struct json	 j;
-	char		*line, *end;
-	size_t		 len;
+	char	 line[LINE_MAX_], *end;
+	size_t	 len;
 
 	while (c->waiting == FOR_NOTHING && c->request.len > 0) {
-		line = (char *)buf_data(&c->request);
-		if ((end = memchr(line, '\n', c->request.len)) == NULL)
+		if ((end = memchr(buf_data(&c->request), '\n',
+		    c->request.len)) == NULL)
 			return;
-		len = (size_t)(end - line);
-		json_init(&j);
-		if (utf8_is_valid(line, len) && json_parse(&j, line, len) ==
-		    0 && json_tok(&j, 0)->type == JSON_OBJECT)
-			hubclient_request(c, &j);
-		else
-			hubclient_fail(c, "no JSON object");
-		json_fini(&j);
+		/* What it says may be answered late, and then go on here. */
+		len = (size_t)(end - (char *)buf_data(&c->request));
+		memcpy(line, buf_data(&c->request), len);
 		buf_drain(&c->request, len + 1);
+		hubclient_next(c, line, len);
 	}
+	if (c->fd == -1 && c->waiting == FOR_NOTHING)
+		hubclient_send_back(c);
 }
 
 /* --- the socket --- */

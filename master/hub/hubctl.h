@@ -11,21 +11,26 @@
  *				"fleet_url","hub_url","draining","executors",
  *				"harnesses","streams","connections","tokens",
  *				"tokens_file","engine_up"}
- *	list [label] [after]	rows of environments in their order, 1000 at
- *				most; "next" in the end: ask again, after it
+ *	list [label] [after]	rows of environments of all hubs in their order,
+ *				1000 at most; "next" in the end: ask again,
+ *				after it; "silent": hubs that did not answer
  *	show environment	one row of an environment, and rows of its
  *				harnesses: {"row":{"harness":...}}
  *	hubs			rows {"name","hub_url","executors","draining",
- *				"self"}
+ *				"self"}; "silent" as above
  *	ping environment	{"ok":true,"ms":N}; an error after 2 s
- *	drain [environment]	the hub refuses executors from now on, and
- *				closes its own, 1 % of them per second, those
- *				without streams first; or closes this one
- *	undrain
+ *	drain [environment] [hub]
+ *				the hub, this one if none is named, refuses
+ *				executors from now on, and closes its own over
+ *				DrainTime, those in use last; or it closes this
+ *				one
+ *	undrain [hub]
  *	evict environment	closes it, and its registration is not taken
  *				again: it has to show its token
  *	reload			reads the configuration, the tokens and the
  *				certificate again: all of it or nothing
+ *
+ * What is about an environment is done by the hub that has it.
  *
  * A row of an environment: {"environment","labels","subject","address",
  * "registration","since","harnesses","streams","bytes_in","bytes_out"}, times
@@ -49,6 +54,15 @@ struct hubctl_events {
 struct hubctl	*hubctl_new(struct hub *h, int fd,
 		    const struct hubctl_events *e, void *arg);
 void		 hubctl_free(struct hubctl **cp);
+
+/*
+ * A request of another hub, about what is here: answered over the engine.
+ */
+void		 hubctl_guest(struct hubctl *c, const char *environment,
+		    struct span text, const struct engine_reply *r);
+
+/* A registration is good no more, at this hub. */
+void		 hubctl_evicted(struct hub *h, const uint8_t *registration);
 
 /* Tell those who wait for it; why NULL: it is done. */
 void		 hubctl_reloaded(struct hubctl *c, const char *why);

@@ -85,6 +85,19 @@ hubmetrics_put(const struct hub *h, struct buf *b)
 		    h->drain.is_on },
 		{ "engine_up", "gauge", "1: the other hubs can be asked",
 		    h->engine->ops->is_up(h->engine) },
+		{ "splices_open", "gauge", "harnesses whose bytes are carried "
+		    "to another hub now", h->splices.n },
+		{ "splice_bytes_total", "counter", "bytes that were carried "
+		    "so, both ways", h->splices.bytes },
+		{ "asked_total", "counter", "questions to other hubs",
+		    h->engine->counts.asked },
+		{ "asked_microseconds_total", "counter", "time that they "
+		    "took", h->engine->counts.asked_us },
+		{ "forged_total", "counter", "messages of the engine that no "
+		    "hub of the site has signed", h->engine->counts.forged },
+		{ "replayed_total", "counter", "messages of the engine that "
+		    "came twice, late, or for another question",
+		    h->engine->counts.replayed },
 		{ "accepted_total", "counter", "connections accepted",
 		    h->doors.counts.accepted },
 		{ "requests_total", "counter", "requests read",

@@ -7,6 +7,7 @@
 
 #include "common/limit.h"
 #include "master/hub/hubaudit.h"
+#include "master/hub/hubfleet.h"
 
 #define HARNESS_LIFE	60	/* seconds to connect after a connect */
 #define AUTH_LIFE	120	/* seconds to be validated after it */
@@ -151,6 +152,16 @@ call_register(struct call *c)
 			return;
 		}
 	}
+	if (x == NULL && h->engine->is_shared && c->probe == UNKNOWN) {
+		hubfleet_ask_key(c, &key);
+		return;
+	}
+	if (x == NULL && c->probe == ALIVE) {
+		call_refuse(c, HUBWHY_conflict, 503, HUBCALL_RETRY(5),
+		    "registration_conflict",
+		    "another hub has another executor of it");
+		return;
+	}
 	if (!call_has_room(c, x, &max)) {
 		call_refuse(c, HUBWHY_limit, 429, HUBCALL_RETRY(60),
 		    "too_many_environments",
@@ -182,7 +193,9 @@ call_grant_harness(struct call *c, const struct engine_place *p,
 	randombytes_buf(t.nonce, sizeof(t.nonce));
 	ticket_write(c->hub->site->keys, TICKET_HARNESS, c->environment, &t,
 	    text);
-	api_url(p->hub_url, c->environment, text, url);
+	/* "" may be reached by any hub. */
+	api_url(p->hub_url[0] != '\0' ? p->hub_url : conf->fleet_url,
+	    c->environment, text, url);
 	t.until = t.made + AUTH_LIFE;
 	ticket_write(c->hub->site->keys, TICKET_AUTHORIZATION, c->environment,
 	    &t, text);
@@ -200,16 +213,12 @@ call_grant_harness(struct call *c, const struct engine_place *p,
  * as soon as it is there, offline.
  */
 static void
-call_connect_at(struct call *c, const struct engine_place *p)
+call_connect_at(struct call *c, const struct engine_place *p,
+    const struct hubkey *harness)
 {
 	const struct hubconf	*conf = &c->hub->site->conf;
-	struct hubkey		 harness;
 	enum hubrules_answer	 may;
 
-	if (!call_take_key(c, "harness_public_key", &harness)) {
-		call_malformed(c, "expected a harness_public_key");
-		return;
-	}
 	may = hubrules_may_connect(conf, &c->who.is, c->environment, NULL);
 	if (may == RULES_NO) {
 		call_not_found(c);
@@ -223,16 +232,36 @@ call_connect_at(struct call *c, const struct engine_place *p)
 			call_offline(c);
 		return;
 	}
-	call_grant_harness(c, p, &harness);
+	call_grant_harness(c, p, harness);
 }
 
+/* The other hubs have answered, or not. */
 static void
-api_place(const struct hub *h, const struct executor *x,
-    struct engine_place *out)
+call_connect_there(struct hubfleet_asked *a, enum engine_answer answer,
+    const struct engine_place *p)
 {
-	*out = (struct engine_place){ .hub_url = hub_url(h),
-	    .labels = x->labels, .subject = x->subject->name, .key = x->key };
-	memcpy(out->registration, x->registration, sizeof(out->registration));
+	struct call		 c = { .hub = a->hub, .door = a->door,
+				    .what = "connect" };
+	struct executor		*x;
+	struct engine_place	 here;
+
+	memcpy(c.environment, a->environment, sizeof(c.environment));
+	/* A reload may have changed what it may do. */
+	if (!site_recall(a->hub->site, a->subject, (uint64_t)time(NULL),
+	    &c.who)) {
+		call_not_found(&c);
+		return;
+	}
+	if ((x = switchboard_find(&a->hub->board, a->environment)) != NULL) {
+		hubfleet_place(a->hub, x, &here);
+		p = &here;
+	} else if (answer == ENGINE_DOWN) {
+		call_unknown(&c);
+		return;
+	} else if (p != NULL) {
+		HUB_COUNT(a->hub, redirects);
+	}
+	call_connect_at(&c, p, &a->harness);
 }
 
 void
@@ -240,13 +269,22 @@ call_connect(struct call *c)
 {
 	struct executor		*x;
 	struct engine_place	 p;
+	struct hubkey		 harness;
 
-	if ((x = switchboard_find(&c->hub->board, c->environment)) == NULL) {
-		call_connect_at(c, NULL);
+	if (!call_take_key(c, "harness_public_key", &harness)) {
+		call_malformed(c, "expected a harness_public_key");
 		return;
 	}
-	api_place(c->hub, x, &p);
-	call_connect_at(c, &p);
+	if ((x = switchboard_find(&c->hub->board, c->environment)) != NULL) {
+		hubfleet_place(c->hub, x, &p);
+		call_connect_at(c, &p, &harness);
+	} else if (!c->hub->engine->is_shared || hubrules_may_connect(
+	    &c->hub->site->conf, &c->who.is, c->environment, NULL) ==
+	    RULES_NO) {
+		call_connect_at(c, NULL, &harness);
+	} else {
+		hubfleet_where(c, &harness, NULL, call_connect_there);
+	}
 }
 
 /* --- validate --- */

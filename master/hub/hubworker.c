@@ -22,6 +22,7 @@
 #include "master/hub/hubaudit.h"
 #include "master/hub/hubconfine.h"
 #include "master/hub/hubctl.h"
+#include "master/hub/hubfleet.h"
 #include "master/hub/hublink.h"
 
 #define ACCEPT_TURN	64	/* connections in a turn of the loop */
@@ -45,7 +46,7 @@ struct hubworker {
 	struct timer		 pause, sweep, flush;
 	struct io		 link;
 	struct sigfd		*signals;
-	struct hubctl		*ctl;
+	struct hubnames		*names;
 };
 
 /* --- accepting --- */
@@ -157,17 +158,11 @@ hub_tell_executor(struct hub *h, const char *event, const struct executor *x,
 static void
 hub_on_attach(void *arg, const struct executor *x)
 {
-	struct hub		*h = arg;
-	struct engine_place	 p = { .hub_url = hub_url(h),
-				    .labels = x->labels,
-				    .subject = x->subject->name,
-				    .key = x->key };
+	struct hub	*h = arg;
 
-	memcpy(p.registration, x->registration, sizeof(p.registration));
 	log_debug("executor of %s attached", x->environment);
 	hub_tell_executor(h, "attach", x, NULL);
-	if (h->engine->ops->claim(h->engine, x->environment, &p) == -1)
-		log_warn("engine: %s", x->environment);
+	h->engine->ops->hold(h->engine, x->environment);
 }
 
 static void
@@ -208,53 +203,6 @@ hub_on_harness_gone(void *arg, const struct harness *n, const char *why)
 
 static const struct switchboard_events hub_board_events = {
 	hub_on_attach, hub_on_detach, hub_on_harness, hub_on_harness_gone
-};
-
-/* --- the engine's questions --- */
-
-static bool
-hub_on_where(void *arg, const char *environment, struct engine_place *out)
-{
-	struct hub		*h = arg;
-	const struct executor	*x = switchboard_find(&h->board, environment);
-
-	if (x == NULL)
-		return false;
-	*out = (struct engine_place){
-		.hub_url = hub_url(h), .labels = x->labels,
-		.subject = x->subject->name, .key = x->key };
-	memcpy(out->registration, x->registration, sizeof(out->registration));
-	return true;
-}
-
-static void
-hub_on_yield(void *arg, const char *environment, const struct engine_place *by)
-{
-	struct hub	*h = arg;
-	struct executor	*x = switchboard_find(&h->board, environment);
-
-	if (x != NULL && memcmp(x->registration, by->registration,
-	    REGISTRATION_LEN) <= 0)
-		switchboard_detach(x, WSLINK_POLICY, "attached elsewhere");
-}
-
-static void
-hub_on_told(void *arg, const char *text, size_t len)
-{
-	(void)arg;
-	(void)text;
-	(void)len;
-}
-
-static void
-hub_on_engine(void *arg, bool is_up)
-{
-	(void)arg;
-	log_info("engine: %s", is_up ? "up" : "down");
-}
-
-static const struct engine_events hub_engine_events = {
-	hub_on_where, hub_on_yield, hub_on_told, hub_on_engine
 };
 
 /* --- life --- */
@@ -316,7 +264,7 @@ hubworker_reload(struct hubworker *w, int fd)
 	}
 	if (s == NULL) {
 		log_warnx("reload: %.500s", e.text);
-		hubctl_reloaded(w->ctl, e.text);
+		hubctl_reloaded(w->hub.ctl, e.text);
 		return;
 	}
 	site_free(&h->site);
@@ -327,7 +275,7 @@ hubworker_reload(struct hubworker *w, int fd)
 	HUB_COUNT(h, reloads);
 	hubworker_revoke(h);
 	log_info("the configuration was read again");
-	hubctl_reloaded(w->ctl, NULL);
+	hubctl_reloaded(w->hub.ctl, NULL);
 }
 
 static void
@@ -341,7 +289,7 @@ hubworker_on_link(void *arg)
 		if (m.word == HUBLINK_SITE && m.fd != -1)
 			hubworker_reload(w, m.fd);
 		else if (m.word == HUBLINK_FAILED)
-			hubctl_reloaded(w->ctl, m.text);
+			hubctl_reloaded(w->hub.ctl, m.text);
 		else if (m.word == HUBLINK_STOP)
 			hubworker_stop(w);
 		if (m.word == HUBLINK_AUDIT && m.fd != -1) {
@@ -361,7 +309,7 @@ hubworker_want_reload(void *arg)
 	struct hubworker	*w = arg;
 
 	if (hublink_send(w->start->link, HUBLINK_RELOAD, "", -1) == -1)
-		hubctl_reloaded(w->ctl, strerror(errno));
+		hubctl_reloaded(w->hub.ctl, strerror(errno));
 }
 
 static const struct hubctl_events hub_ctl_events = { hubworker_want_reload };
@@ -401,12 +349,15 @@ hubworker_init(struct hubworker *w, struct hubworker_start *start)
 		strcpy(h->name, "hub");
 	if ((h->base = ev_base_new()) == NULL ||
 	    (h->penalties = penalties_new()) == NULL ||
-	    (h->engine = engine_local_new(&hub_engine_events, h)) == NULL ||
 	    (w->signals = sigfd_new(h->base, signals, hubworker_on_signal,
 	    w)) == NULL || (w->door = calloc(start->nlistener,
 	    sizeof(*w->door))) == NULL)
 		return -1;
 	hubconn_loop_init(&h->conns, h->base);
+	hubsplices_init(&h->splices, &h->conns);
+	LIST_INIT(&h->judging);
+	if ((h->engine = hubfleet_engine(h, &w->names)) == NULL)
+		return -1;
 	doors_init(&h->doors, &h->conns, &hub_door_events, h);
 	h->doors.max = h->site->conf.max_unauthenticated;
 	switchboard_init(&h->board, h->base, h->site->conf.ping_interval,
@@ -428,7 +379,7 @@ hubworker_init(struct hubworker *w, struct hubworker_start *start)
 	io_init(&w->link, h->base, start->link, EV_READ | EV_PERSIST,
 	    hubworker_on_link, w);
 	io_urgent(&w->link);
-	if (io_start(&w->link) == -1 || (w->ctl = hubctl_new(h,
+	if (io_start(&w->link) == -1 || (h->ctl = hubctl_new(h,
 	    start->control, &hub_ctl_events, w)) == NULL)
 		return -1;
 	hubworker_accept(w);
@@ -440,7 +391,8 @@ hubworker_fini(struct hubworker *w)
 {
 	struct hub	*h = &w->hub;
 
-	hubctl_free(&w->ctl);
+	hubctl_free(&h->ctl);
+	hubfleet_stop(h);
 	hubworker_stop_accepting(w);
 	io_stop(&w->link);
 	timer_stop(&w->pause);
@@ -449,12 +401,14 @@ hubworker_fini(struct hubworker *w)
 	hubdrain_end(&h->drain);
 	switchboard_fini(&h->board, WSLINK_RESTART, "restarting");
 	doors_fini(&h->doors);
+	hubsplices_fini(&h->splices);
+	h->engine->ops->free(h->engine);
 	hubconn_loop_fini(&h->conns);
 	subjects_fini(&h->subjects);
 	replay_fini(&h->used);
 	replay_fini(&h->evicted);
 	penalties_free(&h->penalties);
-	h->engine->ops->free(h->engine);
+	hubnames_free(&w->names);
 	sigfd_free(&w->signals);
 	event_base_free(h->base);
 	site_free(&h->site);
@@ -480,6 +434,15 @@ hubworker_raise_nofile(uint64_t wanted)
 		    (unsigned long long)rl.rlim_max);
 }
 
+/* Whoever looks up names needs no secrets. */
+static void
+hubworker_forget(void *arg)
+{
+	struct hubworker_start	*start = arg;
+
+	site_free(&start->site);
+}
+
 int
 hubworker_run(struct hubworker_start *start)
 {
@@ -495,11 +458,16 @@ hubworker_run(struct hubworker_start *start)
 	site_lock(start->site);
 	if (hubconfine_user(start->site->conf.hub_user) == -1)
 		return 1;
+	if (hubfleet_needs_names(start->site) &&
+	    (w.names = hubnames_new(hubworker_forget, start)) == NULL) {
+		log_warn("names");
+		return 1;
+	}
 	if (hubworker_init(&w, start) == -1) {
 		log_warn("event loop");
 		return 1;
 	}
-	if (hubconfine() == -1) {
+	if (hubconfine(w.hub.engine->is_shared) == -1) {
 		log_warn("confinement");
 		return 1;
 	}

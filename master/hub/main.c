@@ -22,6 +22,7 @@
 #include "config.h"
 #include "master/hub/admit/keymem.h"
 #include "master/hub/hubaudit.h"
+#include "master/hub/hubfleet.h"
 #include "master/hub/hublink.h"
 #include "master/hub/hublisten.h"
 #include "master/hub/hubworker.h"
@@ -80,7 +81,8 @@ hubmaster_read(const struct site_cmdline *how, struct site_files *f,
 	if (site_read(f, how, e) == -1)
 		return NULL;
 	if ((s = site_new(f, how, e)) != NULL &&
-	    hublisten_check(&s->conf, e) == -1)
+	    (hublisten_check(&s->conf, e) == -1 ||
+	    hubfleet_check(s, e) == -1))
 		site_free(&s);
 	if (s == NULL)
 		site_files_fini(f);

@@ -80,6 +80,7 @@ class Hub:
         self.secret = secrets.token_hex(32)
         self.settings, self.rules = settings, rules
         self.process, self.kept = None, []
+        self.fleet_url = None       # if it is not this one's
         self.take_ports(port)
         if starts:
             self.start()
@@ -119,7 +120,7 @@ LogLevel debug
 %s
 %s
 %s
-""" % (self.url, self.path("audit"), self.metrics_port, self.dir, user,
+""" % (self.fleet_url or self.url, self.path("audit"), self.metrics_port, self.dir, user,
             "" if "Listen http" in self.settings else
             "Listen http://127.0.0.1:%d" % self.port,
             self.settings, self.rules))

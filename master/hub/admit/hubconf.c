@@ -9,8 +9,10 @@
 #include "common/editdist.h"
 
 #define set_CHOICE_level	set_choice
+#define set_CHOICE_reach	set_choice
 #define set_CHOICE_yesno	set_choice
 #define print_CHOICE_level	print_choice
+#define print_CHOICE_reach	print_choice
 #define print_CHOICE_yesno	print_choice
 
 static const struct conf_row hub_rows[] = {

@@ -142,7 +142,11 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 	    (c.bearer_secret_file[0] != '\0' &&
 	    site_read_secret(f, SITE_BEARER, c.bearer_secret_file, e) == -1) ||
 	    (c.bearer_keys_file[0] != '\0' &&
-	    site_read_text(f, SITE_SIGNERS, c.bearer_keys_file, e) == -1))
+	    site_read_text(f, SITE_SIGNERS, c.bearer_keys_file, e) == -1) ||
+	    (c.ca_file[0] != '\0' &&
+	    site_read_text(f, SITE_AUTHORITIES, c.ca_file, e) == -1) ||
+	    (c.engine_credentials[0] != '\0' && site_read_secret(f,
+	    SITE_ENGINE, c.engine_credentials, e) == -1))
 		goto out;
 	r = 0;
  out:
@@ -405,6 +409,15 @@ site_use_key(SSL_CTX *tls, BIO *in)
 	return r == 1 && SSL_CTX_check_private_key(tls) == 1 ? 0 : -1;
 }
 
+static void
+site_set_modes(SSL_CTX *tls)
+{
+	/* An idle connection keeps no buffers. */
+	SSL_CTX_set_mode(tls, SSL_MODE_RELEASE_BUFFERS |
+	    SSL_MODE_ENABLE_PARTIAL_WRITE |
+	    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+
 static int
 site_take_certificate(struct site *s, const struct site_files *f,
     struct conf_error *e)
@@ -434,10 +447,53 @@ site_take_certificate(struct site *s, const struct site_files *f,
 	SSL_CTX_set_session_cache_mode(s->tls, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_options(s->tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
 	    SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-	/* An idle connection keeps no buffers. */
-	SSL_CTX_set_mode(s->tls, SSL_MODE_RELEASE_BUFFERS |
-	    SSL_MODE_ENABLE_PARTIAL_WRITE |
-	    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	site_set_modes(s->tls);
+	return 0;
+}
+
+/* Who answers us has to have a certificate by one of these. */
+static int
+site_take_authorities(struct site *s, const struct site_files *f,
+    struct conf_error *e)
+{
+	X509_STORE	*store;
+	X509		*cert;
+	BIO		*in = NULL;
+	unsigned	 n = 0;
+
+	if (f->file[SITE_AUTHORITIES].text == NULL)
+		return 0;
+	ERR_clear_error();
+	if ((s->client = SSL_CTX_new(TLS_client_method())) == NULL ||
+	    (in = site_bio(f, SITE_AUTHORITIES)) == NULL ||
+	    SSL_CTX_set_min_proto_version(s->client, TLS1_2_VERSION) != 1)
+		goto out;
+	store = SSL_CTX_get_cert_store(s->client);
+	while ((cert = PEM_read_bio_X509_AUX(in, NULL, NULL, NULL)) != NULL) {
+		n += X509_STORE_add_cert(store, cert) == 1;
+		X509_free(cert);
+	}
+	ERR_clear_error();
+	SSL_CTX_set_verify(s->client, SSL_VERIFY_PEER, NULL);
+	site_set_modes(s->client);
+ out:
+	BIO_free(in);
+	return n > 0 ? 0 : conf_fail(e, "CaFile %.280s: no certificates",
+	    s->conf.ca_file);
+}
+
+static int
+site_take_engine(struct site *s, const struct site_files *f,
+    struct conf_error *e)
+{
+	struct span	 text = site_trim(f, SITE_ENGINE);
+
+	if (text.at == NULL)
+		return 0;
+	if ((s->engine = sodium_malloc(text.len + 1)) == NULL)
+		return conf_fail(e, "%s", strerror(errno));
+	memcpy(s->engine, text.at, text.len);
+	s->engine[text.len] = '\0';
 	return 0;
 }
 
@@ -514,7 +570,7 @@ site_take_tokens(struct site *s, const struct site_files *f,
 	return r;
 }
 
-/* https://HOST or http://HOST, without a slash at the end; wss:// is the same. */
+/* https://HOST or http://HOST, without a slash at its end; wss:// too. */
 static int
 site_check_url(const char *keyword, char **setting, struct conf_error *e)
 {
@@ -541,6 +597,28 @@ site_check_url(const char *keyword, char **setting, struct conf_error *e)
 	return 0;
 }
 
+/* How harnesses reach executors of this hub that they find by another. */
+static int
+site_check_fleet(struct site *s, struct conf_error *e)
+{
+	struct hubconf	*c = &s->conf;
+
+	if (c->hub_reach == CONF_REACH_AUTO)
+		c->hub_reach = c->hub_url[0] != '\0' || c->engine.n == 0 ?
+		    CONF_REACH_REDIRECT : CONF_REACH_SPLICE;
+	if (c->engine.n == 0)
+		return 0;
+	if (c->hub_reach == CONF_REACH_REDIRECT && c->hub_url[0] == '\0')
+		return conf_fail(e, "HubReach redirect: it needs HubUrl");
+	if (c->hub_reach == CONF_REACH_SPLICE && c->internal_url[0] == '\0')
+		return conf_fail(e, "HubReach splice: it needs InternalUrl, "
+		    "or set HubUrl to redirect");
+	if (strncmp(c->internal_url, "https://", 8) == 0 && s->client == NULL)
+		return conf_fail(e, "InternalUrl %.200s: it needs CaFile",
+		    c->internal_url);
+	return 0;
+}
+
 static int
 site_check(struct site *s, struct conf_error *e)
 {
@@ -552,6 +630,8 @@ site_check(struct site *s, struct conf_error *e)
 	if (site_check_url("FleetUrl", &c->fleet_url, e) == -1 ||
 	    (c->hub_url[0] != '\0' &&
 	    site_check_url("HubUrl", &c->hub_url, e) == -1))
+		return -1;
+	if (site_check_fleet(s, e) == -1)
 		return -1;
 	for (i = 0; i < c->listen.n; i++)
 		if (strncmp(c->listen.item[i], "https://", 8) == 0 &&
@@ -579,6 +659,8 @@ site_new(const struct site_files *f, const struct site_cmdline *how,
 	    site_take_secret(s, f, e) == -1 ||
 	    site_take_certificate(s, f, e) == -1 ||
 	    site_take_bearer(s, f, e) == -1 ||
+	    site_take_authorities(s, f, e) == -1 ||
+	    site_take_engine(s, f, e) == -1 ||
 	    site_take_tokens(s, f, e) == -1 || site_check(s, e) == -1)
 		site_free(&s);
 	return s;
@@ -598,9 +680,12 @@ site_free(struct site **sp)
 		sodium_free(s->keys);
 	if (s->bearer != NULL)
 		sodium_free(s->bearer);
+	if (s->engine != NULL)
+		sodium_free(s->engine);
 	if (s->signers != NULL)
 		jwks_free(&s->signers);
 	SSL_CTX_free(s->tls);
+	SSL_CTX_free(s->client);
 	free(s);
 }
 

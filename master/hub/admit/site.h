@@ -24,6 +24,8 @@ enum site_file {
 	SITE_KEY,
 	SITE_BEARER,
 	SITE_SIGNERS,
+	SITE_AUTHORITIES,
+	SITE_ENGINE,
 	SITE_FILES
 };
 
@@ -46,6 +48,8 @@ struct site {
 	struct hubtokens	 tokens;
 	struct ticket_keys	*keys;		/* locked memory */
 	SSL_CTX			*tls;		/* NULL: no certificate */
+	SSL_CTX			*client;	/* towards others; or NULL */
+	char			*engine;	/* its secret, or NULL */
 	char			*bearer;	/* secret, locked; or NULL */
 	struct jwks		*signers;	/* or NULL */
 	struct jwt_rules	 jwt;

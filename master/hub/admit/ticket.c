@@ -19,6 +19,7 @@ static const char *const roles[TICKET_ROLES] = {
 	[TICKET_EXECUTOR] = "attach executor",
 	[TICKET_HARNESS] = "attach harness",
 	[TICKET_AUTHORIZATION] = "authorization",
+	[TICKET_FLEET] = "fleet",
 };
 
 static const char *const verdicts[] = {

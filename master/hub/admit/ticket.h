@@ -39,6 +39,7 @@ enum ticket_role {
 	TICKET_EXECUTOR,	/* to attach as an environment's executor */
 	TICKET_HARNESS,		/* to attach as one of its harnesses */
 	TICKET_AUTHORIZATION,	/* what a harness shows to the executor */
+	TICKET_FLEET,		/* no ticket: messages between hubs */
 	TICKET_ROLES
 };
 

@@ -211,6 +211,16 @@ door_upgrade(struct door *d, struct span *rest_out)
 	return c;
 }
 
+struct hubconn *
+door_take(struct door *d)
+{
+	struct hubconn	*c = d->conn;
+
+	d->conn = NULL;
+	d->cancel = NULL;
+	return c;
+}
+
 /* --- requests --- */
 
 /* Read the address that a proxy says.  False: incomplete, or it is over. */

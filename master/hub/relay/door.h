@@ -37,7 +37,8 @@ struct doors {
 	void				*arg;
 };
 
-/* Members are private, but for request, address and is_metrics. */
+/* Members are private, but for request, address, is_metrics; in and head, which
+   are what came, are read by who sends it on. */
 struct door {
 	TAILQ_ENTRY(door)	 entry;
 	struct doors		*all;
@@ -80,6 +81,8 @@ void	 door_error(struct door **dp, int status, const char *lines,
  * rest_out, valid until door_free().
  */
 struct hubconn *door_upgrade(struct door *d, struct span *rest_out);
+/* Take the connection as it is, without an answer; then door_free(). */
+struct hubconn *door_take(struct door *d);
 void	 door_free(struct door **dp);
 
 /* Answer later: fn is called if the client leaves before that. */

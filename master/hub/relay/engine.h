@@ -1,9 +1,11 @@
 /*
- * The directory: which hub of the site has an environment's executor.  Nothing
- * that goes between executor and harness passes through it.  An engine is
- * asked about what is not here; what is here the switchboard knows.
+ * The directory: which hub of the site has an environment's executor, and what
+ * hubs ask each other.  Nothing that goes between executor and harness passes
+ * through it.  An engine is asked about what is not here; what is here the
+ * switchboard knows.
  *
- * engine_local.c is that of a site with one hub.
+ * engine_local.c is that of a site with one hub, fleet/engine_nats.c that of
+ * several.
  */
 #pragma once
 
@@ -11,15 +13,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/span.h"
 #include "master/hub/admit/ticket.h"
+
+#define ENGINE_URL_MAX	160	/* bytes of the URL of a hub */
+#define ENGINE_REPLY_MAX 128
 
 /* Where an environment is; texts are valid during the call. */
 struct engine_place {
-	const char		*hub_url;	/* https://..., of its hub */
+	const char		*hub_url;	/* for harnesses; "": any hub */
+	const char		*internal_url;	/* for other hubs; "": none */
+	bool			 is_proxied;	/* by the PROXY protocol */
 	const char		*labels;
 	const char		*subject;	/* who registered it */
 	uint8_t			 registration[REGISTRATION_LEN];
 	struct hubkey		 key;
+};
+
+/* An executor that came to a hub. */
+struct engine_claim {
+	uint8_t			 registration[REGISTRATION_LEN];
+	uint8_t			 key_hash[HUBKEY_HASH_LEN];
+	uint64_t		 since;		/* Unix seconds */
+	bool			 is_again;	/* it was there before */
 };
 
 enum engine_answer {
@@ -28,62 +44,124 @@ enum engine_answer {
 	ENGINE_DOWN		/* the engine does not answer */
 };
 
-/* p: NULL unless ENGINE_FOUND. */
+/* p: NULL unless it is the answer to where, and ENGINE_FOUND. */
 typedef void	 engine_fn(void *arg, enum engine_answer answer,
 		    const struct engine_place *p);
 
-/* An answer that is awaited.  Embedded; engine_cancel() before it is freed. */
+/* An answer that is awaited.  Embedded; cancel it before it is freed. */
 struct engine_ask {
 	engine_fn	*fn;
 	void		*arg;
-	void		*engine;	/* the engine's; NULL: answered */
+	void		*pending;	/* the engine's; NULL: answered */
+};
+
+/*
+ * Answers to a request: lines, as on the control socket, of each hub that
+ * answers; at the end text.at is NULL, and silent how many did not.
+ */
+struct engine_request {
+	void		(*fn)(void *arg, struct span text, unsigned silent);
+	void		*arg;
+	void		*pending;
+};
+
+/* Where an answer goes; copied by who answers later. */
+struct engine_reply {
+	char		 subject[ENGINE_REPLY_MAX];
+	uint8_t		 nonce[TICKET_NONCE_LEN];
 };
 
 /* What an engine asks of its hub. */
 struct engine_events {
-	/* Another hub asks where it is: whether we have it, and out is set. */
-	bool	(*where)(void *arg, const char *environment,
-		    struct engine_place *out);
+	/*
+	 * Another hub asks where it is, NULL key: as it is; else only if it is
+	 * an executor of another key that lives.  Answer by ops->place or
+	 * ops->yielded, now or later.
+	 */
+	void	(*where)(void *arg, const char *environment,
+		    const uint8_t *key_hash, const struct engine_reply *r);
 
 	/*
-	 * Another hub has attached a later registration of it, or one of a
-	 * key that ours does not have: close ours if it does not live.
+	 * Another hub got an executor of it: close ours, or keep it, and answer
+	 * by ops->yielded or ops->kept, now or later.  is_later: who came at
+	 * the same moment is the later one.  r NULL: nobody waits for an
+	 * answer; who keeps it claims it again.
 	 */
-	void	(*yield)(void *arg, const char *environment,
-		    const struct engine_place *by);
+	void	(*claimed)(void *arg, const char *environment,
+		    const struct engine_claim *c, bool is_later,
+		    const struct engine_reply *r);
 
-	/* What another hub told all. */
-	void	(*told)(void *arg, const char *text, size_t len);
+	/* A request; answer by ops->rows. */
+	void	(*requested)(void *arg, const char *environment,
+		    struct span text, const struct engine_reply *r);
+
+	/* A registration is good no more. */
+	void	(*evicted)(void *arg, const uint8_t *registration);
+
+	/* Call fn for each environment that is attached here. */
+	void	(*each)(void *arg, void (*fn)(void *fn_arg,
+		    const char *environment), void *fn_arg);
+	bool	(*claim_of)(void *arg, const char *environment,
+		    struct engine_claim *out);
+
+	const struct ticket_keys *(*keys)(void *arg);
 
 	/* It is up, or down. */
 	void	(*state)(void *arg, bool is_up);
 };
 
+struct engine_counts {
+	uint64_t	 asked;		/* where, answered or not */
+	uint64_t	 asked_us;	/* time that took */
+	uint64_t	 forged;	/* messages that were not signed so */
+	uint64_t	 replayed;	/* of another time, or said twice */
+};
+
 struct engine;
 
 struct engine_ops {
-	/*
-	 * We have it from now on, or not any more: 0, or -1 with errno.  The
-	 * others are told (yield).
-	 */
-	int	(*claim)(struct engine *, const char *environment,
-		    const struct engine_place *);
+	/* We have it from now on, or not any more. */
+	void	(*hold)(struct engine *, const char *environment);
 	void	(*release)(struct engine *, const char *environment);
 
-	/* Ask all others; fn is called once, perhaps before this returns. */
+	/*
+	 * May we have it?  ENGINE_NOBODY: yes, ENGINE_FOUND: no.  Asking holds
+	 * it; whoever does not attach it releases it.  fn is called once,
+	 * perhaps before this returns.
+	 */
+	void	(*claim)(struct engine *, const char *environment,
+		    const struct engine_claim *, struct engine_ask *);
+
+	/* Who has it?  key_hash: as in events->where. */
 	void	(*where)(struct engine *, const char *environment,
-		    struct engine_ask *);
+		    const uint8_t *key_hash, struct engine_ask *);
 	void	(*cancel)(struct engine *, struct engine_ask *);
 
-	/* Tell all others. */
-	void	(*tell)(struct engine *, const char *text, size_t len);
+	/* Tell the others once more that we have it. */
+	void	(*claim_again)(struct engine *, const char *environment);
 
-	/* Ask all others for a text (of what told() understands: a list);
-	   each answer comes by fn, the end with text NULL. */
-	void	(*list)(struct engine *, const char *question, size_t len,
-		    void (*fn)(void *arg, const char *text, size_t len),
-		    void *arg);
+	/* Answers. */
+	void	(*place)(struct engine *, const char *environment,
+		    const struct engine_reply *, const struct engine_place *);
+	void	(*yielded)(struct engine *, const char *environment,
+		    const struct engine_reply *);
+	void	(*kept)(struct engine *, const char *environment,
+		    const struct engine_reply *);
+	void	(*rows)(struct engine *, const char *environment,
+		    const struct engine_reply *, struct span text);
+
+	/*
+	 * Send a request to the hub that has an environment, to one of a name,
+	 * or to all (both NULL).
+	 */
+	void	(*request)(struct engine *, const char *environment,
+		    const char *hub, struct span text,
+		    struct engine_request *);
+	void	(*cancel_request)(struct engine *, struct engine_request *);
+	void	(*evict)(struct engine *, const uint8_t *registration);
 	bool	(*is_up)(const struct engine *);
+
+	/* Say good-bye, if we can. */
 	void	(*free)(struct engine *);
 };
 
@@ -91,6 +169,8 @@ struct engine {
 	const struct engine_ops		*ops;
 	const struct engine_events	*events;
 	void				*arg;
+	bool				 is_shared;	/* with others */
+	struct engine_counts		 counts;
 };
 
 /* The engine of one hub alone.  NULL with errno. */

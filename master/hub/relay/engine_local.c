@@ -2,29 +2,34 @@
 
 #include "master/hub/relay/engine.h"
 
-static int
+/* There is nobody to ask, and nobody to answer. */
+
+static void
+local_note(struct engine *e, const char *environment)
+{
+	(void)e;
+	(void)environment;
+}
+
+static void
 local_claim(struct engine *e, const char *environment,
-    const struct engine_place *p)
+    const struct engine_claim *c, struct engine_ask *ask)
 {
 	(void)e;
 	(void)environment;
-	(void)p;
-	return 0;
+	(void)c;
+	ask->pending = NULL;
+	ask->fn(ask->arg, ENGINE_NOBODY, NULL);
 }
 
 static void
-local_release(struct engine *e, const char *environment)
+local_where(struct engine *e, const char *environment, const uint8_t *key_hash,
+    struct engine_ask *ask)
 {
 	(void)e;
 	(void)environment;
-}
-
-static void
-local_where(struct engine *e, const char *environment, struct engine_ask *ask)
-{
-	(void)e;
-	(void)environment;
-	ask->engine = NULL;
+	(void)key_hash;
+	ask->pending = NULL;
 	ask->fn(ask->arg, ENGINE_NOBODY, NULL);
 }
 
@@ -32,25 +37,33 @@ static void
 local_cancel(struct engine *e, struct engine_ask *ask)
 {
 	(void)e;
-	ask->engine = NULL;
+	ask->pending = NULL;
 }
 
 static void
-local_tell(struct engine *e, const char *text, size_t len)
+local_request(struct engine *e, const char *environment, const char *hub,
+    struct span text, struct engine_request *q)
 {
 	(void)e;
+	(void)environment;
+	(void)hub;
 	(void)text;
-	(void)len;
+	q->pending = NULL;
+	q->fn(q->arg, (struct span){ NULL, 0 }, 0);
 }
 
 static void
-local_list(struct engine *e, const char *question, size_t len,
-    void (*fn)(void *, const char *, size_t), void *arg)
+local_cancel_request(struct engine *e, struct engine_request *q)
 {
 	(void)e;
-	(void)question;
-	(void)len;
-	fn(arg, NULL, 0);
+	q->pending = NULL;
+}
+
+static void
+local_evict(struct engine *e, const uint8_t *registration)
+{
+	(void)e;
+	(void)registration;
 }
 
 static bool
@@ -67,12 +80,14 @@ local_free(struct engine *e)
 }
 
 static const struct engine_ops local_ops = {
+	.hold = local_note,
+	.release = local_note,
 	.claim = local_claim,
-	.release = local_release,
 	.where = local_where,
 	.cancel = local_cancel,
-	.tell = local_tell,
-	.list = local_list,
+	.request = local_request,
+	.cancel_request = local_cancel_request,
+	.evict = local_evict,
 	.is_up = local_is_up,
 	.free = local_free,
 };

@@ -2,9 +2,11 @@
 
 #include <sys/socket.h>
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +105,34 @@ hubconn_new(struct hubconn_loop *l, int fd, SSL_CTX *tls)
 	SSL_free(c->ssl);
 	free(c);
 	return NULL;
+}
+
+int
+hubconn_secure(struct hubconn *c, SSL_CTX *tls, const char *name)
+{
+	unsigned char	 address[16];
+
+	assert(c->ssl == NULL);
+	if ((c->ssl = SSL_new(tls)) == NULL || SSL_set_fd(c->ssl, c->fd) != 1)
+		return -1;
+	SSL_set_connect_state(c->ssl);
+	if (inet_pton(AF_INET, name, address) == 1 ||
+	    inet_pton(AF_INET6, name, address) == 1) {
+		if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(c->ssl),
+		    name) != 1)
+			return -1;
+	} else if (SSL_set1_host(c->ssl, name) != 1 ||
+	    SSL_set_tlsext_host_name(c->ssl, name) != 1) {
+		return -1;
+	}
+	hubconn_look(c);
+	return 0;
+}
+
+bool
+hubconn_is_secure(const struct hubconn *c)
+{
+	return c->is_secure;
 }
 
 static void
@@ -255,6 +285,10 @@ hubconn_write(struct hubconn *c, const struct iovec *iov, int n)
 
 	if (c->is_broken)
 		return -1;
+	/* A client's waits for the end of its handshake. */
+	if (c->ssl != NULL && !c->is_secure)
+		return hubconn_queue(c, iov, n, 0) == -1 ? hubconn_break(c) :
+		    0;
 	for (i = 0; i < n; i++)
 		total += iov[i].iov_len;
 	/* One record of TLS, not one for a header and one for its payload. */
@@ -352,7 +386,7 @@ hubconn_on_writable(void *arg)
 		c->wants_write = false;
 		hubconn_look(c);
 	}
-	if (c->is_held) {
+	if (c->is_held || (c->ssl != NULL && !c->is_secure)) {
 		io_stop(&c->sending->io);
 		return;
 	}
@@ -447,7 +481,9 @@ hubconn_handshake(struct hubconn *c)
 	}
 	c->is_secure = true;
 	c->loop->handshakes++;
-	return true;
+	if (c->out.len > 0 && hubconn_want_write(c) == -1)
+		c->is_broken = true;
+	return !c->is_broken;
 }
 
 ssize_t

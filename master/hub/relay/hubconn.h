@@ -1,6 +1,6 @@
 /*
- * A connection that was accepted: plain or TLS, read by its owner, with a queue
- * of what it does not take yet.
+ * A connection that was accepted, or made: plain or TLS, read by its owner,
+ * with a queue of what it does not take yet.
  */
 #pragma once
 
@@ -44,6 +44,14 @@ void	 hubconn_loop_fini(struct hubconn_loop *l);
  */
 struct hubconn *hubconn_new(struct hubconn_loop *l, int fd, SSL_CTX *tls);
 void	 hubconn_free(struct hubconn **cp);
+
+/*
+ * Become the client of a TLS connection: who answers has to have a certificate
+ * for the name, or address.  What is written before waits.  0, or -1.
+ */
+int	 hubconn_secure(struct hubconn *c, SSL_CTX *tls, const char *name)
+	    MUST_CHECK;
+bool	 hubconn_is_secure(const struct hubconn *c);	/* handshake is over */
 
 /* Change the owner. */
 void	 hubconn_own(struct hubconn *c, const struct hubconn_events *e,

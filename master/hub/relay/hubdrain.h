@@ -1,6 +1,7 @@
 /*
  * Emptying a hub: it takes no executors any more, and closes its own at a rate,
- * those without harnesses first, so that each of them moves once.
+ * those without harnesses first, then those that nothing comes from, at last
+ * all others, so that each of them moves once.
  */
 #pragma once
 
@@ -12,12 +13,16 @@
 /* Embedded; is_on may be read. */
 struct hubdrain {
 	bool			 is_on;
-	size_t			 each;		/* executors per turn */
+	uint64_t		 began, time;	/* ms */
+	size_t			 total;		/* executors at its beginning */
+	size_t			 closed;
 	struct switchboard	*board;
 	struct timer		 timer;
 };
 
 void	 hubdrain_init(struct hubdrain *d, struct event_base *base,
 	    struct switchboard *b);
-void	 hubdrain_begin(struct hubdrain *d);
+
+/* Over some ms; a second call changes nothing. */
+void	 hubdrain_begin(struct hubdrain *d, uint64_t ms);
 void	 hubdrain_end(struct hubdrain *d);	/* take executors again */

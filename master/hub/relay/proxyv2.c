@@ -1,7 +1,6 @@
 #include "master/hub/relay/proxyv2.h"
 
 #include <arpa/inet.h>
-#include <stdint.h>
 #include <string.h>
 
 #define HEAD		16	/* bytes before the addresses */
@@ -40,4 +39,26 @@ proxyv2_read(const void *data, size_t len, char address_out[INET6_ADDRSTRLEN])
 	    INET6_ADDRSTRLEN) == NULL)
 		return -1;
 	return (long)(HEAD + n);
+}
+
+/* Ports, and the address that it came to, are nobody's business. */
+size_t
+proxyv2_write(const char *address, uint8_t out[PROXYV2_WRITTEN])
+{
+	size_t	 n = 0;
+
+	memset(out, 0, PROXYV2_WRITTEN);
+	memcpy(out, signature, sizeof(signature));
+	out[12] = VERSION_PROXY;
+	if (inet_pton(AF_INET, address, out + HEAD) == 1) {
+		out[13] = TCP4;
+		n = IPV4_LEN;
+	} else if (inet_pton(AF_INET6, address, out + HEAD) == 1) {
+		out[13] = TCP6;
+		n = IPV6_LEN;
+	} else {
+		out[12] = VERSION_LOCAL;
+	}
+	out[15] = (uint8_t)n;
+	return HEAD + n;
 }

@@ -160,6 +160,12 @@ wslink_pongs(const struct wslink *l)
 	return l->pongs;
 }
 
+uint64_t
+wslink_heard(const struct wslink *l)
+{
+	return l->heard;
+}
+
 size_t
 wslink_queued(const struct wslink *l)
 {

@@ -86,3 +86,6 @@ bool	 wslink_is_paused(const struct wslink *l);
 /* Ask whether it lives: wslink_pongs() changes if so. */
 void	 wslink_ping(struct wslink *l);
 uint32_t wslink_pongs(const struct wslink *l);
+
+/* When something came last, in ms. */
+uint64_t wslink_heard(const struct wslink *l);

@@ -1,0 +1,34 @@
+/*
+ * What we show to a NATS server: a password, a token, an nkey (an Ed25519 key)
+ * or a signed JWT with one; and the CONNECT that says so.  Pure.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/span.h"
+
+#define NATSCRED_PUBLIC_LEN	56	/* characters of a public nkey */
+#define NATSCRED_SEED_LEN	58
+
+struct natscred;
+
+/*
+ * Read the text of a file: USER:PASSWORD, the seed of an nkey (SU...), a
+ * credentials file of nsc (-----BEGIN NATS USER JWT-----), or a token.  In
+ * locked memory.  NULL with the reason in why.
+ */
+struct natscred	*natscred_new(const char *text, size_t len, const char **why);
+void		 natscred_free(struct natscred **cp);
+
+/*
+ * Append the CONNECT line: name is shown in the lists of the server, nonce is
+ * what it gave us to sign, or absent.  c NULL: none.  0, or -1 with errno.
+ */
+int		 natscred_connect(const struct natscred *c, struct span nonce,
+		    const char *name, struct buf *out) MUST_CHECK;
+
+/* The public key of a seed, for who has to enter it; NULL: not a seed. */
+const char	*natscred_public(const struct natscred *c);
