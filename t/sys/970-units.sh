@@ -3,11 +3,12 @@
 . "${0%/*}/lib.sh"
 
 made=$BUILD/contrib/systemd
-for file in execsrvd.service execsrvd.socket sysusers.conf tmpfiles.conf; do
+for file in execsrvd.service execsrvd.socket execsrv-hub.service sysusers.conf \
+    tmpfiles.conf; do
 	[ -s "$made/$file" ] || fail "no $file"
 	has_line "$made/$file" '@[a-z]+@' && fail "$file: not filled in"
 	# With the program that is here.
-	sed "s,^\(Exec[A-Za-z]*\)=[^ ]*/\(execsrvd\|execsrvctl\) ,\1=$BUILD/\2 ," \
+	sed "s,^\(Exec[A-Za-z]*\)=[^ ]*/\(execsrvd\|execsrvctl\|execsrv-hub\)\( \|\$\),\1=$BUILD/\2\3," \
 	    "$made/$file" >"$DIR/$file"
 done
 
@@ -15,6 +16,14 @@ done
 for line in Type=notify KillMode=process Delegate=yes 'WatchdogSec=[1-9]' \
     'ExecStart=/.*/execsrvd -D'; do
 	has_line "$DIR/execsrvd.service" "^$line" || fail "no $line"
+done
+# It is started again whatever it died of, and however often, but for one that
+# cannot live; not when it was told to end, or would not be better.
+for unit in execsrvd execsrv-hub; do
+	for line in Restart=always 'RestartPreventExitStatus=0 2 78' \
+	    RestartSec=100ms StartLimitIntervalSec=60 StartLimitBurst=30; do
+		has_line "$DIR/$unit.service" "^$line$" || fail "$unit: no $line"
+	done
 done
 # What systemctl says of a reload is what the daemon says.
 has_line "$DIR/execsrvd.service" "^ExecReload=$BUILD/execsrvctl reload$" ||
@@ -31,7 +40,8 @@ verify() {
 	systemd-analyze verify --man=no "$@" >"$DIR/said" 2>&1 && [ ! -s "$DIR/said" ]
 }
 
-if ! verify "$DIR/execsrvd.service" "$DIR/execsrvd.socket"; then
+if ! verify "$DIR/execsrvd.service" "$DIR/execsrvd.socket" \
+    "$DIR/execsrv-hub.service"; then
 	# An older one does not know --man.
 	cat "$DIR/said" >&2
 	fail "systemd-analyze verify"
