@@ -14,7 +14,8 @@ static const char *const	 some[SITE_FILES] = {
 	[SITE_CONF] = "configuration", [SITE_TOKENS] = "",
 	[SITE_SECRET] = "needle-secret", [SITE_CERTIFICATE] = NULL,
 	[SITE_KEY] = "needle-key", [SITE_BEARER] = "",
-	[SITE_SIGNERS] = "signers"
+	[SITE_SIGNERS] = "signers", [SITE_AUTHORITIES] = NULL,
+	[SITE_ENGINE] = "needle-engine"
 };
 
 static void
@@ -72,7 +73,8 @@ START_TEST(test_large)
 	randombytes_buf(text, sizeof(text));
 	for (i = 0; i < SITE_FILES; i++)
 		put(&f, i, text, i == SITE_SECRET || i == SITE_KEY ||
-		    i == SITE_BEARER ? 65536 : sizeof(text));
+		    i == SITE_BEARER || i == SITE_ENGINE ? 65536 :
+		    sizeof(text));
 	fd = site_pack(&f);
 	ck_assert_int_ne(fd, -1);
 	ck_assert_int_eq(site_unpack(&got, fd), 0);

@@ -160,7 +160,8 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 
 /* Those that are sent as messages, which are never swapped or written. */
 static const bool	 site_is_secret[SITE_FILES] = {
-	[SITE_SECRET] = true, [SITE_KEY] = true, [SITE_BEARER] = true
+	[SITE_SECRET] = true, [SITE_KEY] = true, [SITE_BEARER] = true,
+	[SITE_ENGINE] = true
 };
 
 #define SITE_NONE	UINT64_MAX	/* as a length: no such file */
@@ -696,6 +697,8 @@ site_lock(const struct site *s)
 	(void)mlock(s->keys, sizeof(*s->keys));
 	if (s->bearer != NULL)
 		(void)mlock(s->bearer, s->jwt.secret_len);
+	if (s->engine != NULL)
+		(void)mlock(s->engine, strlen(s->engine) + 1);
 	keymem_lock();
 }
 
