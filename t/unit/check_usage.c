@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/linux/usage.h"
+#include "worker/session/session_usage.h"
 
 START_TEST(test_number)
 {
@@ -25,6 +26,24 @@ START_TEST(test_number)
 	ck_assert_int_eq(usage_number(text, "x", &n), -1);
 	ck_assert_int_eq(usage_number("", "x", &n), -1);
 	ck_assert_int_eq(usage_number("\n\n", "x", &n), -1);
+}
+END_TEST
+
+/* A session's account has what its worker used; its peak is told apart. */
+START_TEST(test_session)
+{
+	Ipc__Settings		 set = IPC__SETTINGS__INIT;
+	struct session_usage	 u;
+	uint64_t		 ms;
+
+	do {
+		ms = (uint64_t)clock() / (CLOCKS_PER_SEC / 1000);
+	} while (ms < 60);
+	session_usage_take(NULL, &set, false, &u);
+	ck_assert_uint_ge(u.used.cpu_ms + 20, ms);
+	ck_assert_uint_eq(u.used.peak_kib, 0);
+	ck_assert_uint_gt(u.worker_kib, 0);
+	ck_assert(!u.has_oom);
 }
 END_TEST
 
@@ -151,6 +170,7 @@ main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_number);
+	tcase_add_test(t, test_session);
 	tcase_add_test(t, test_texts);
 	tcase_add_test(t, test_add);
 	tcase_add_test(t, test_living);
