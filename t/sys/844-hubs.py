@@ -6,10 +6,11 @@ import contextlib
 import importlib
 import os
 import signal
+import subprocess
 import threading
 import time
 
-from client import LIMIT, check, in_time, main, wait_for
+from client import BUILD, LIMIT, check, in_time, main, wait_for
 
 lib = importlib.import_module("8hub")
 frames = importlib.import_module("8frames")
@@ -468,6 +469,16 @@ def operators():
         check(a.connect().status == 200, "connect, while it drains")
         check(b.ctl("undrain", hub="hub-a")[1]["ok"], "undrain")
         check(a.ask("GET", "/readyz").status == 200, "ready")
+        for words, status in ((["drain", "--hub", "hub-b"], 0),
+                              (["undrain", "--hub", "hub-b"], 0),
+                              (["drain", "--hub", "hub-b", "build-1"], 2),
+                              (["drain", "--hub", "hub-c"], 1),
+                              (["list"], 0)):
+            done = subprocess.run(
+                [BUILD + "/execsrvctl", "-R", a.path("run"), "fleet",
+                 *words], stdin=subprocess.DEVNULL, capture_output=True,
+                check=False, timeout=LIMIT)
+            check(done.returncode == status, "%s: %s" % (words, done))
         # A hub that stops says so; one that is killed is forgotten.
         b.stop()
         wait_for(lambda: len(a.ctl("hubs")[0]) == 1 and

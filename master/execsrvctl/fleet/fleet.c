@@ -40,7 +40,7 @@ struct fleet_answer {
 	bool		 is_end_wanted;		/* of the last line */
 	bool		 is_harness_wanted;	/* else environments */
 	char		 next[NEXT_MAX + 1];	/* "": no more */
-	char		 ms[24];
+	char		 ms[24], silent[24];
 	char		 url[CELL_MAX], tokens_file[CELL_MAX];
 };
 
@@ -139,6 +139,7 @@ fleet_on_row(void *arg, const struct json *j, uint32_t row)
 	if (row == 0) {
 		hubask_text(j, 0, "next", a->next, sizeof(a->next));
 		hubask_text(j, 0, "ms", a->ms, sizeof(a->ms));
+		hubask_text(j, 0, "silent", a->silent, sizeof(a->silent));
 		hubask_text(j, 0, "hub_url", a->url, sizeof(a->url));
 		hubask_text(j, 0, "tokens_file", a->tokens_file,
 		    sizeof(a->tokens_file));
@@ -172,6 +173,10 @@ fleet_ask(const char *dir, const char *cmd, const char *key,
 	}
 	status = hubask(&q, fleet_on_row, a, &e);
 	control_complain(&e);
+	if (a->silent[0] != '\0')
+		fprintf(stderr, "execsrvctl: fleet %s: %s of the other hubs "
+		    "did not answer\n", cmd, a->silent);
+	a->silent[0] = '\0';
 	return status;
 }
 
@@ -217,7 +222,7 @@ fleet_table(const struct fleet_options *o, const char *cmd, const char *key,
 /* --- commands --- */
 
 struct fleet_words {
-	const char	*label;
+	const char	*label, *hub;
 	struct fleet_token_options token;
 };
 
@@ -301,8 +306,11 @@ fleet_drain(struct fleet_options *o, struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = NULL };
 
-	(void)w;
-	return fleet_ask(o->dir, "drain", "environment", arg[0], &a);
+	if (w->hub != NULL && arg[0] != NULL)
+		return fleet_complain("drain", "an environment is found "
+		    "without --hub");
+	return fleet_ask(o->dir, "drain", w->hub != NULL ? "hub" :
+	    "environment", w->hub != NULL ? w->hub : arg[0], &a);
 }
 
 static int
@@ -310,9 +318,8 @@ fleet_undrain(struct fleet_options *o, struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = NULL };
 
-	(void)w;
 	(void)arg;
-	return fleet_ask(o->dir, "undrain", NULL, NULL, &a);
+	return fleet_ask(o->dir, "undrain", "hub", w->hub, &a);
 }
 
 /* Change the file of tokens, and let the hub read it. */
@@ -448,6 +455,9 @@ fleet_read(struct fleet_options *o, struct fleet_words *w, int argc,
 			break;
 		case OPT_file:
 			w->token.file = optarg;
+			break;
+		case OPT_hub:
+			w->hub = optarg;
 			break;
 		case OPT_json:
 			o->json = true;
