@@ -206,10 +206,15 @@ class Site(contextlib.ExitStack):
         self.door = Balancer()
         self.callback(self.door.close)
         self.splices, self.more, self.hubs = splices, more, []
-        for i in range(n):
-            self.add("hub-" + "abcdef"[i])
-        wait_for(lambda: all(len(h.ctl("hubs")[0]) == n for h in self.hubs),
-                 LIMIT, "they know each other")
+        try:
+            for i in range(n):
+                self.add("hub-" + "abcdef"[i])
+            wait_for(lambda: all(len(h.ctl("hubs")[0]) == n
+                                 for h in self.hubs),
+                     LIMIT, "they know each other")
+        except Exception:
+            self.close()
+            raise
 
     def add(self, name, secret=None, starts=True):
         hub = lib.Hub(starts=False)
