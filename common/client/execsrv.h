@@ -779,7 +779,9 @@ struct execsrv_fs_open {
 					   not beginning with "."; needed */
 	const char	*path;		/* of a regular file; needed */
 	const char	*mode;		/* NULL: "read"; "replace": to write,
-					   created or emptied */
+					   created or emptied; "update": to
+					   write into what is there, which
+					   needs execsrvFsUpdate */
 	const char	*sandbox;
 	uint64_t	 permissions;	/* mode of a new file; 0: 0666 */
 	EXECSRV_ROOM(4);
@@ -861,7 +863,9 @@ struct execsrv_transfer_hooks {
 	ssize_t	(*on_room)(void *arg, void *room, size_t size);
 	/*
 	 * Always the last: the bytes that were read or written, and NULL or why
-	 * not all of them.  Free the transfer here or later.
+	 * not all of them; another one can go on after these.  Of what was put
+	 * into room at most the last 1 MiB is not among them.  Free the
+	 * transfer here or later.
 	 */
 	void	(*on_done)(void *arg, uint64_t bytes,
 		    const struct execsrv_error *e);
@@ -871,8 +875,10 @@ struct execsrv_transfer_hooks {
 struct execsrv_file {
 	const char	*path;		/* of a regular file; needed */
 	const char	*sandbox;
-	uint64_t	 offset;	/* where to begin; when read only */
-	uint64_t	 len;		/* bytes; 0: to its end */
+	uint64_t	 offset;	/* where to begin; in a file that is
+					   written what is there stays, which
+					   needs execsrvFsUpdate */
+	uint64_t	 len;		/* bytes to read; 0: to its end */
 	uint64_t	 mode;		/* of a new file; 0: 0666 */
 	EXECSRV_ROOM(4);
 };

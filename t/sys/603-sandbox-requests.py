@@ -135,6 +135,7 @@ def writes(kind, client):
             plain = None if "/proc/" in path or "to-self" in path else text
             judge(codes, fs.write, path, text=plain)
             judge(codes, fs.open, path, "replace", text=plain)
+            judge(codes, fs.open, path, "update", text=plain)
             judge(codes, fs.copy, place.ws + "/file", path, text=plain)
             judge(codes, fs.setattr, path, mode=0o777)
             judge(codes, fs.setattr, path, modifiedAtNs=1)
@@ -165,6 +166,7 @@ def writes(kind, client):
                   place.ws + "/.git/tree")
         # What is allowed is done, and follows no link out.
         fs.write(place.ws + "/new", b"x")
+        fs.open(place.ws + "/new", "update")
         fs.mkdir(place.ws + "/d/e")
         fs.setattr(place.ws + "/new", mode=0o640, modifiedAtNs=5)
         fs.setattr(place.ws + "/d/e", mode=0o700, modifiedAtNs=6)

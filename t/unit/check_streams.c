@@ -372,6 +372,41 @@ START_TEST(test_write)
 }
 END_TEST
 
+/* What is told to be written has no gap; another transfer goes on behind it. */
+START_TEST(test_write_goes_on)
+{
+	struct execsrv_file	 f = { .path = "/f", .offset = 3 };
+
+	begin_write("onetwosix");
+	peer_say("{\"id\":2,\"result\":{}}");
+	peer_say("{\"id\":4,\"result\":{}}");
+	peer_say("{\"id\":3,\"error\":{\"code\":-32603,"
+	    "\"message\":\"full\"}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("done 3 full;");
+	peer_stop();
+
+	peer_start();
+	frees = true;
+	source = "two";
+	ck_assert_ptr_nonnull(transfer = execsrv_file_write(x, &f, &moves,
+	    trace));
+	peer_ck_heard("{\"id\":1,\"method\":\"fs/open\",\"params\":"
+	    "{\"handleId\":\".1\",\"path\":\"file:///f\",\"mode\":"
+	    "\"update\"}}");
+	peer_say("{\"id\":1,\"result\":{\"handleId\":\".1\"}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	ck_written(2, 3, "dHdv");
+	peer_say("{\"id\":2,\"result\":{}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	ck_closed(3);
+	peer_say("{\"id\":3,\"result\":{}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("done 3;");
+	peer_stop();
+}
+END_TEST
+
 START_TEST(test_write_ends)
 {
 	/* Nothing at all is a file too. */
@@ -711,6 +746,7 @@ streams_suite(void)
 	tcase_add_loop_test(t, test_freed_early, 0, 2);
 	tcase_add_test(t, test_not_opened);
 	tcase_add_test(t, test_write);
+	tcase_add_test(t, test_write_goes_on);
 	tcase_add_test(t, test_write_ends);
 	tcase_add_test(t, test_write_paused);
 	tcase_add_test(t, test_http);

@@ -205,7 +205,7 @@ fsop_open(const struct fsop *op, const struct fsop_how *how,
 	struct stat	 st;
 
 	r->fd = op->replace ? open_replaced(op, how, r) :
-	    open_regular(op, how, r, O_RDONLY, &st);
+	    open_regular(op, how, r, op->update ? O_WRONLY : O_RDONLY, &st);
 	if (r->fd == -1)
 		return -1;
 	r->is_local = lookup_is_local(r->fd);

@@ -42,6 +42,7 @@ struct fsop {
 	bool		 force;		/* REMOVE: missing is fine; CONFIG:
 					   path exists, is made canonical */
 	bool		 replace;	/* OPEN for writing: create, truncate */
+	bool		 update;	/* OPEN for writing what exists */
 	bool		 follow_dirs;	/* WALK: symlinks to folders */
 	bool		 prune_hidden;	/* WALK: do not enter ".name" */
 	bool		 attributes;	/* STAT, LIST: dangling symlinks, too;

@@ -319,7 +319,8 @@ rpc_fs_begin(struct fsop *op, enum fsop_kind kind,
     const struct param_path *path)
 {
 	op->kind = kind;
-	op->nofollow = op->recursive = op->force = op->replace = false;
+	op->nofollow = op->recursive = op->force = false;
+	op->replace = op->update = false;
 	op->follow_dirs = op->prune_hidden = op->attributes = false;
 	op->is_confined = false;
 	op->sets_mode = op->sets_atime = op->sets_mtime = false;
@@ -611,11 +612,14 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
 	struct holder		*holder = NULL;
 	struct handle		*h;
 	struct fsop		 op;
+	bool			 writes;
 
 	(void)msg;
 	rpc_fs_begin(&op, FSOP_OPEN, &p->path);
 	op.replace = param_is(&p->mode, "replace");
-	if (p->mode.s != NULL && !op.replace && !param_is(&p->mode, "read")) {
+	op.update = param_is(&p->mode, "update");
+	writes = op.replace || op.update;
+	if (p->mode.s != NULL && !writes && !param_is(&p->mode, "read")) {
 		rpc_error(req, ERR_PARAMS, "unknown mode");
 		return;
 	}
@@ -627,7 +631,7 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
 		return;
 	}
 	if (rpc_sandbox_applies(rpc, p->sandbox) && rpc_sandbox_nsset(rpc, req,
-	    p->sandbox, op.replace, &holder) == -1)
+	    p->sandbox, writes, &holder) == -1)
 		return;
 	if ((h = handle_add(rpc, p->handle_id.s, p->handle_id.len)) == NULL) {
 		if (errno == EEXIST)
@@ -639,7 +643,7 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
 			    "too many open file handles");
 		return;
 	}
-	h->writes = op.replace;
+	h->writes = writes;
 	fsjobs_run(rpc, req, &op, holder, h, done_open, h);
 }
 

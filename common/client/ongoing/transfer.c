@@ -14,6 +14,7 @@
 
 #define BLOCK		((size_t)256 * 1024)
 #define SLOTS		4		/* blocks in flight */
+#define WINDOW		(SLOTS * BLOCK)	/* of what is not written: execsrv.h */
 
 struct slot {
 	struct execsrv_transfer	*t;
@@ -42,7 +43,8 @@ struct execsrv_transfer {
 	bool				 is_stepping;	/* inside a hook */
 	bool				 is_over;	/* no more requests */
 	uint64_t			 begin, end;	/* of the file */
-	uint64_t			 asked, moved;	/* offsets */
+	uint64_t			 asked, moved;	/* offset, bytes */
+	uint64_t			 failed;	/* first not written */
 	struct slot			 slots[SLOTS];
 	unsigned			 refs;		/* requests */
 	bool				 has_failed, is_forgotten;
@@ -124,6 +126,22 @@ is_idle(const struct execsrv_transfer *t)
 	return true;
 }
 
+/*
+ * The offset up to which the server has written all, whatever the order of its
+ * answers.
+ */
+static uint64_t
+written_to(const struct execsrv_transfer *t)
+{
+	uint64_t	 to = t->asked < t->failed ? t->asked : t->failed;
+	size_t		 i;
+
+	for (i = 0; i < SLOTS; i++)
+		if (t->slots[i].is_busy && t->slots[i].offset < to)
+			to = t->slots[i].offset;
+	return to;
+}
+
 static void	 step(struct execsrv_transfer *);
 
 static void
@@ -167,10 +185,11 @@ transfer_on_written(void *arg, const struct execsrv_error *e)
 
 	assert(s->is_busy && t->state == TRANSFER_OPEN);
 	s->is_busy = false;
-	if (e != NULL)
+	if (e != NULL) {
 		transfer_fail(t, e);
-	else
-		t->moved += s->len;
+		if (s->offset < t->failed)
+			t->failed = s->offset;
+	}
 	step(t);
 	unref(t);
 }
@@ -216,7 +235,7 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 		t->is_over |= !t->is_paused;
 		return;
 	}
-	in.offset = t->asked;
+	s->offset = in.offset = t->asked;
 	in.bytes.data = s->data;
 	s->len = in.bytes.len = (size_t)n;
 	if (execsrv_fs_write_block(t->x, &in, transfer_on_written, s) == -1) {
@@ -238,10 +257,10 @@ transfer_ask(struct execsrv_transfer *t)
 	for (i = 0; i < SLOTS && !t->is_over && !t->is_paused; i++) {
 		if (t->slots[i].is_busy)
 			continue;
-		if (t->is_write)
-			send_write(t, &t->slots[i]);
-		else
+		if (!t->is_write)
 			transfer_ask_read(t, &t->slots[i]);
+		else if (t->asked - written_to(t) <= WINDOW - BLOCK)
+			send_write(t, &t->slots[i]);
 	}
 }
 
@@ -288,6 +307,8 @@ static void
 transfer_finish(struct execsrv_transfer *t)
 {
 	transfer_set_state(t, TRANSFER_DONE);
+	if (t->is_write)
+		t->moved = written_to(t) - t->begin;
 	if (t->hooks.on_done != NULL && !t->is_forgotten)
 		t->hooks.on_done(t->arg, t->moved,
 		    t->has_failed ? &t->why : NULL);
@@ -376,8 +397,9 @@ transfer_begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
 	if (hooks != NULL)
 		t->hooks = *hooks;
 	t->arg = arg;
+	t->begin = t->asked = f->offset;
+	t->failed = UINT64_MAX;
 	if (!is_write) {
-		t->begin = t->asked = f->offset;
 		t->end = f->len > 0 && f->len < UINT64_MAX - f->offset ?
 		    f->offset + f->len : UINT64_MAX;
 	}
@@ -386,7 +408,7 @@ transfer_begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
 	snprintf(t->handle, sizeof(t->handle), ".%llu",
 	    (unsigned long long)++x->transfers.last_id);
 	in.handle = t->handle;
-	in.mode = is_write ? "replace" : NULL;
+	in.mode = !is_write ? NULL : f->offset > 0 ? "update" : "replace";
 	if (execsrv_fs_open(x, &in, transfer_on_open, t) == -1) {
 		free(t);
 		return NULL;
