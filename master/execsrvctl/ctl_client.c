@@ -133,19 +133,30 @@ take_workdir(struct client *c, const char *value)
 	return take_cwd(c, value);
 }
 
+/* Options without a value. */
+#define TAKE_FLAG(name, member)					\
+	static int						\
+	take_##name(struct client *c, const char *value)	\
+	{							\
+		(void)value;					\
+		c->member = true;				\
+		return 0;					\
+	}
+TAKE_FLAG(detach, run.detach)
+TAKE_FLAG(go_on, cp.go_on)
+TAKE_FLAG(help, wants_help)
+TAKE_FLAG(on_all, all)
+TAKE_FLAG(preserve, cp.preserve)
+TAKE_FLAG(quiet, cp.quiet)
+TAKE_FLAG(recursive, cp.recursive)
+TAKE_FLAG(tty, run.tty)
+#undef TAKE_FLAG
+
 static int
 take_interactive(struct client *c, const char *value)
 {
 	(void)c;
 	(void)value;
-	return 0;
-}
-
-static int
-take_detach(struct client *c, const char *value)
-{
-	(void)value;
-	c->run.detach = true;
 	return 0;
 }
 
@@ -166,14 +177,6 @@ take_env(struct client *c, const char *value)
 		return client_complain(value, strerror(ENOMEM));
 	}
 	c->nenv++;
-	return 0;
-}
-
-static int
-take_help(struct client *c, const char *value)
-{
-	(void)value;
-	c->wants_help = true;
 	return 0;
 }
 
@@ -198,14 +201,6 @@ seconds_in_ms(const char *value)
 
 	return n != -1 ? (int)n * 1000 : client_complain(value,
 	    "not a number of seconds up to 86400");
-}
-
-static int
-take_on_all(struct client *c, const char *value)
-{
-	(void)value;
-	c->all = true;
-	return 0;
 }
 
 static int
@@ -252,30 +247,6 @@ take_patience(struct client *c, const char *value)
 	c->run.patience = c->cp.patience = c->forward.patience =
 	    ms == 0 ? -1 : ms;
 	return ms == -1 ? -1 : 0;
-}
-
-static int
-take_preserve(struct client *c, const char *value)
-{
-	(void)value;
-	c->cp.preserve = true;
-	return 0;
-}
-
-static int
-take_quiet(struct client *c, const char *value)
-{
-	(void)value;
-	c->cp.quiet = true;
-	return 0;
-}
-
-static int
-take_recursive(struct client *c, const char *value)
-{
-	(void)value;
-	c->cp.recursive = true;
-	return 0;
 }
 
 static int
@@ -338,14 +309,6 @@ static int
 take_token_file(struct client *c, const char *value)
 {
 	c->token_file = value;
-	return 0;
-}
-
-static int
-take_tty(struct client *c, const char *value)
-{
-	(void)value;
-	c->run.tty = true;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,10 @@ copy_up(struct cp *c, const char *here, char there[PATH_MAX])
 	const char	*to = c->o->to;
 	bool		 is_folder = is_folder_there(c, there);
 
+	if (c->o->is_piped) {
+		cp_upload_in(c, there);
+		return;
+	}
 	if (is_folder && into_folder(c, there, here) == -1)
 		return;
 	/* As cp(1): a final slash means a folder; URIs do not keep it. */
@@ -189,6 +194,8 @@ copy(struct cp *c, const char *from)
 	snprintf(here, sizeof(here), "%s", o->is_upload ? from : o->to);
 	if (o->is_upload) {
 		copy_up(c, here, there);
+	} else if (o->is_piped) {
+		cp_download_out(c, there);
 	} else if (!is_folder_here(here) || into_folder(c, here, there) == 0) {
 		cp_download(c, there, here);
 	}
@@ -224,13 +231,23 @@ cp_command(const struct cp_options *o)
 		cp_complain(&c, o->url, "%s", e.text);
 		return c.status;
 	}
-	c.is_shown = !o->quiet && isatty(STDERR_FILENO);
+	c.is_shown = !o->quiet && isatty(STDERR_FILENO) &&
+	    !(o->is_piped && !o->is_upload && isatty(STDOUT_FILENO));
 	c.has_attributes = execsrv_can(c.x, "execsrvFsAttributes");
+	c.can_update = execsrv_can(c.x, "execsrvFsUpdate");
 	umask(c.mask = umask(0));
 	cp_catch();
+	/* Who reads no more is told of the end of the session, too. */
+	signal(SIGPIPE, SIG_IGN);
+	cp_show_begin(&c);
 	cp_copy_all(&c);
+	cp_show_end(&c);
 	if (execsrv_can(c.x, "execsrvSessionClose"))
 		(void)execsrv_close_session(c.x, 1000, &e);
 	execsrv_close(&c.x);
+	if (c.is_unread) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
 	return c.status;
 }

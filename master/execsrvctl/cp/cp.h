@@ -14,8 +14,10 @@ struct cp_options {
 	size_t		 n;		/* of them; several: into a folder */
 	const char	*to;		/* a path on the other machine */
 	bool		 is_upload;	/* from here to there */
+	bool		 is_piped;	/* here is "-" */
 	bool		 preserve;	/* mode as it is, and times */
 	bool		 quiet, recursive;
+	bool		 go_on;		/* --continue */
 	int		 patience;	/* as execsrv_options.recover_ms */
 	int		 silence;	/* as execsrv_options.silence_ms */
 };

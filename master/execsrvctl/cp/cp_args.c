@@ -15,6 +15,25 @@ path_there(char *text)
 	    NULL ? NULL : colon + 1;
 }
 
+/* "-": standard input or output. */
+static const char *
+check_pipe(struct cp_options *o)
+{
+	size_t	 i;
+
+	for (i = 0; o->is_upload && i < o->n; i++)
+		o->is_piped |= strcmp(o->from[i], "-") == 0;
+	if (!o->is_upload)
+		o->is_piped = strcmp(o->to, "-") == 0;
+	if (!o->is_piped)
+		return NULL;
+	return o->n > 1 ? "\"-\" goes with one source only (a file of that "
+	    "name is ./-)" :
+	    o->recursive ? "\"-\" is one file, so no -r; "
+	    "for a tree: tar c DIR | execsrvctl cp - NAME:PATH" :
+	    o->go_on ? "\"-\" cannot be read again, so no --continue" : NULL;
+}
+
 const char *
 cp_args(struct cp_options *o, int argc, char **argv, char **name_out)
 {
@@ -40,5 +59,5 @@ cp_args(struct cp_options *o, int argc, char **argv, char **name_out)
 	o->from = argv;
 	o->n = (size_t)(last - argv);
 	o->to = *last;
-	return NULL;
+	return check_pipe(o);
 }

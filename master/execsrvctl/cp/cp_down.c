@@ -28,7 +28,7 @@ cp_down_time_of(int64_t ns)
 	return t;
 }
 
-/* With -p: set times as they are there.  0, or -1 with errno. */
+/* With -p or --continue: set times as they are there.  0, or -1 with errno. */
 static int
 set_times(struct cp *c, int fd, const struct cp_there *t)
 {
@@ -36,7 +36,7 @@ set_times(struct cp *c, int fd, const struct cp_there *t)
 		cp_down_time_of(t->atime_ns), cp_down_time_of(t->mtime_ns)
 	};
 
-	if (!c->o->preserve || !t->has_mode)
+	if (!t->has_mode || !(c->o->preserve || c->o->go_on))
 		return 0;
 	return futimens(fd, times);
 }
@@ -67,16 +67,21 @@ read_small(struct cp *c, const char *there, const char *here, int fd,
 	return n == -1 ? -1 : 0;
 }
 
-/* Copy its content to fd.  0, or -1, having said why. */
+/* Copy its content, from an offset, to fd.  0, or -1, having said why. */
 static int
 fetch(struct cp *c, const char *there, const char *here, int fd,
-    const struct cp_there *t)
+    uint64_t offset, const struct cp_there *t)
 {
+	struct cp_copy		 f = { .here = here, .there = there, .fd = fd,
+				    .offset = offset, .total = t->size,
+				    .was = t };
 	struct execsrv_error	 e;
 	int			 r;
 
-	r = t->size <= SMALL ? read_small(c, there, here, fd, &e) :
-	    cp_transfer(c, here, fd, there, t->size, 0, &e);
+	if (t->size > SMALL || offset > 0)
+		r = cp_transfer(c, &f, NULL, &e);
+	else if ((r = read_small(c, there, here, fd, &e)) == 0)
+		cp_shown(c, there, t->size, t->size);
 	if (r == -1 && e.text[0] != '\0')
 		cp_complain(c, there, "%s", e.text);
 	return r;
@@ -93,8 +98,33 @@ download_into(struct cp *c, const char *there, const char *here,
 		cp_complain(c, here, "%s", strerror(errno));
 		return;
 	}
-	(void)fetch(c, there, here, fd, t);
+	(void)fetch(c, there, here, fd, 0, t);
 	fd_close(&fd);
+}
+
+/*
+ * Open a temporary file beside it; with --continue a part of it, which stays.
+ * Return the descriptor, or -1, having said why.
+ */
+static int
+open_aside(struct cp *c, const char *there, const char *here,
+    const struct cp_there *t, char name[PATH_MAX], uint64_t *offset_out)
+{
+	int	 fd;
+
+	*offset_out = 0;
+	if (c->o->go_on && t->size > SMALL && (fd = cp_part_here(c, there,
+	    here, t->size, name, offset_out)) != -1)
+		return fd;
+	if (snprintf(name, PATH_MAX, "%s.XXXXXX", here) >= PATH_MAX) {
+		cp_complain(c, here, "%s", strerror(ENAMETOOLONG));
+		return -1;
+	}
+	if ((fd = mkostemp(name, O_CLOEXEC)) == -1)
+		cp_complain(c, here, "%s", strerror(errno));
+	else
+		cp_unfinished_here(name);
+	return fd;
 }
 
 /*
@@ -105,32 +135,25 @@ static void
 download_new(struct cp *c, const char *there, const char *here,
     const struct cp_there *t, const mode_t *old)
 {
-	mode_t	 mode = (t->has_mode ? t->mode : PRIVATE) & ~c->mask;
-	char	 name[PATH_MAX];
-	int	 fd;
-	bool	 good;
+	mode_t		 mode = (t->has_mode ? t->mode : PRIVATE) & ~c->mask;
+	char		 name[PATH_MAX];
+	uint64_t	 offset;
+	int		 fd;
+	bool		 good;
 
 	if (c->o->preserve && t->has_mode)
 		mode = t->mode;
 	else if (old != NULL)
 		mode = *old & 07777;
-	if (snprintf(name, sizeof(name), "%s.XXXXXX", here) >=
-	    (int)sizeof(name)) {
-		cp_complain(c, here, "%s", strerror(ENAMETOOLONG));
+	if ((fd = open_aside(c, there, here, t, name, &offset)) == -1)
 		return;
-	}
-	if ((fd = mkostemp(name, O_CLOEXEC)) == -1) {
-		cp_complain(c, here, "%s", strerror(errno));
-		return;
-	}
-	cp_unfinished_here(name);
-	good = fetch(c, there, here, fd, t) == 0;
+	good = fetch(c, there, here, fd, offset, t) == 0;
 	if (good && (fchmod(fd, mode) == -1 || set_times(c, fd, t) == -1 ||
 	    rename(name, here) == -1)) {
 		cp_complain(c, here, "%s", strerror(errno));
 		good = false;
 	}
-	if (!good)
+	if (!good && cp_is_unfinished_here())
 		unlink(name);
 	cp_unfinished_here(NULL);
 	fd_close(&fd);
@@ -150,6 +173,10 @@ download_file(struct cp *c, const char *there, const char *here,
 		is_there = false;
 	if (is_there && !S_ISREG(st.st_mode)) {
 		download_into(c, there, here, t);
+		return;
+	}
+	if (is_there && cp_is_same(c, &st, t)) {
+		cp_shown(c, there, t->size, t->size);
 		return;
 	}
 	/* A link that was named stays; its target is replaced. */
@@ -277,6 +304,23 @@ download_folder(struct cp *c, const char *there, const char *here,
 	c->depth--;
 	free(d);
 	finish_folder(c, here, t, is_new);
+}
+
+void
+cp_download_out(struct cp *c, const char *there)
+{
+	struct cp_there		 t;
+	struct execsrv_error	 e;
+
+	if (cp_look(c, there, &t, &e) == -1)
+		cp_complain(c, there, "%s", e.text);
+	else if (t.is_folder)
+		cp_complain(c, there, "is a directory, and \"-\" is one file");
+	else if (!t.is_file)
+		cp_complain(c, there, t.is_link ? "a dangling link" :
+		    "neither a file nor a directory");
+	else
+		(void)fetch(c, there, "-", STDOUT_FILENO, 0, &t);
 }
 
 void

@@ -1,26 +1,27 @@
-/* The content of a file: transfer, progress, and signals meanwhile. */
+/*
+ * The content of a file: transfer, across lost connections, and signals
+ * meanwhile.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/client/execsrv.h"
-#include "common/clock.h"
 #include "master/execsrvctl/cp/cp_priv.h"
-#include "master/execsrvctl/cp/progress.h"
-#include "master/execsrvctl/term.h"
 
-#define SHOW_MS		200
-
-/* A transfer. */
+/* A transfer.  Offsets count from where it begins, with f->offset. */
 struct job {
 	struct cp		*cp;
-	const char		*name;		/* of what is copied */
-	int			 fd;
-	mode_t			 mode;		/* of a new file there, or 0 */
-	uint64_t		 bytes, total;	/* total: 0: unknown */
-	uint64_t		 begin, shown;	/* ms */
+	const struct cp_copy	*f;
+	off_t			 base;		/* of fd; -1: a pipe */
+	uint64_t		 bytes;		/* of fd: read or written */
+	uint64_t		 there;		/* all before it is copied */
+	char			*kept;		/* the last WINDOW bytes */
+	uint64_t		 kept_to;	/* that were read of a pipe */
+	struct stat		 st;		/* of fd, at the beginning */
 	int			 error;		/* errno of this side */
 	bool			 is_done, is_whole, was_lost;
 	struct execsrv_error	 why;
@@ -86,6 +87,12 @@ cp_unfinished_here(const char *path)
 		snprintf(unfinished, sizeof(unfinished), "%s", path);
 }
 
+bool
+cp_is_unfinished_here(void)
+{
+	return unfinished[0] != '\0';
+}
+
 void
 cp_unfinished_there(bool is_one)
 {
@@ -95,24 +102,6 @@ cp_unfinished_there(bool is_one)
 /* --- one file --- */
 
 static void
-cp_file_show(struct job *j, bool is_last)
-{
-	char		 line[512];
-	uint64_t	 now = clock_ms();
-	uint16_t	 rows, cols;
-
-	if (!j->cp->is_shown || (!is_last && now - j->shown < SHOW_MS))
-		return;
-	j->shown = now;
-	if (term_size(&rows, &cols) == -1 || cols == 0)
-		cols = 80;
-	progress_line(line, sizeof(line), cols - 1u, j->name, j->bytes,
-	    j->total, now - j->begin);
-	execsrv_printable(line);
-	fprintf(stderr, "\r%s\033[K%s", line, is_last ? "\n" : "");
-}
-
-static void
 cp_file_on_data(void *arg, const void *data, size_t len)
 {
 	struct job	*j = arg;
@@ -120,7 +109,7 @@ cp_file_on_data(void *arg, const void *data, size_t len)
 	ssize_t		 n;
 
 	while (len > 0 && j->error == 0) {
-		if ((n = write(j->fd, from, len)) == -1) {
+		if ((n = write(j->f->fd, from, len)) == -1) {
 			if (errno != EINTR)
 				j->error = errno;
 			continue;
@@ -131,14 +120,50 @@ cp_file_on_data(void *arg, const void *data, size_t len)
 	}
 }
 
+/* Copy to or from the ring of what was read last of a pipe. */
+static size_t
+ring_piece(const struct job *j, size_t len)
+{
+	size_t	 left = WINDOW - (size_t)(j->bytes % WINDOW);
+
+	return len < left ? len : left;
+}
+
+static ssize_t
+give_again(struct job *j, void *room, size_t size)
+{
+	uint64_t	 left = j->kept_to - j->bytes;
+	size_t		 n = ring_piece(j, left < size ? (size_t)left : size);
+
+	memcpy(room, j->kept + j->bytes % WINDOW, n);
+	j->bytes += n;
+	return (ssize_t)n;
+}
+
+static void
+keep(struct job *j, const char *data, size_t len)
+{
+	size_t	 n;
+
+	for (; len > 0; data += n, len -= n) {
+		n = ring_piece(j, len);
+		if (j->kept != NULL)
+			memcpy(j->kept + j->bytes % WINDOW, data, n);
+		j->bytes += n;
+	}
+	j->kept_to = j->bytes;
+}
+
 static ssize_t
 cp_file_on_room(void *arg, void *room, size_t size)
 {
 	struct job	*j = arg;
 	ssize_t		 n;
 
+	if (j->bytes < j->kept_to)
+		return give_again(j, room, size);
 	do
-		n = read(j->fd, room, size);
+		n = read(j->f->fd, room, size);
 	while (n == -1 && errno == EINTR && !cp_is_stopped());
 	/* The writer of a pipe may have been stopped by the same signal. */
 	if (n != -1 && cp_is_stopped()) {
@@ -148,7 +173,7 @@ cp_file_on_room(void *arg, void *room, size_t size)
 	if (n == -1)
 		j->error = errno;
 	else
-		j->bytes += (uint64_t)n;
+		keep(j, room, (size_t)n);
 	return n;
 }
 
@@ -157,7 +182,8 @@ cp_file_on_done(void *arg, uint64_t bytes, const struct execsrv_error *e)
 {
 	struct job	*j = arg;
 
-	(void)bytes;
+	if (j->cp->o->is_upload)
+		j->there += bytes;
 	j->is_done = true;
 	j->is_whole = e == NULL;
 	if (e != NULL) {
@@ -173,57 +199,142 @@ static const struct execsrv_transfer_hooks	 hooks = {
 
 /* Try once, from the beginning or from where the last try ended. */
 static void
-try(struct job *j, const char *there)
+try(struct job *j)
 {
-	struct execsrv_file	 f = { .path = there, .mode = j->mode };
+	struct cp		*c = j->cp;
+	const char		*name = c->o->is_upload ? j->f->here :
+				    j->f->there;
+	struct execsrv_file	 f = { .path = j->f->there,
+				    .mode = j->f->mode };
 	struct execsrv_transfer	*t;
 
 	j->is_done = j->is_whole = j->was_lost = false;
-	if (j->cp->o->is_upload) {
-		j->bytes = 0;
-		t = execsrv_file_write(j->cp->x, &f, &hooks, j);
-	} else {
-		f.offset = j->bytes;
-		t = execsrv_file_read(j->cp->x, &f, &hooks, j);
-	}
+	f.offset = j->f->offset + (c->o->is_upload ? j->there : j->bytes);
+	t = c->o->is_upload ? execsrv_file_write(c->x, &f, &hooks, j) :
+	    execsrv_file_read(c->x, &f, &hooks, j);
 	if (t == NULL) {
 		snprintf(j->why.text, sizeof(j->why.text), "%s",
 		    strerror(errno));
 		return;
 	}
 	while (!j->is_done && j->error == 0 && !cp_is_stopped() &&
-	    execsrv_wait(j->cp->x, SHOW_MS) == 0)
-		cp_file_show(j, false);
+	    execsrv_wait(c->x, SHOW_MS) == 0)
+		cp_show(c, name, j->f->offset + j->bytes, j->f->total);
 	if (!j->is_done)
-		j->why = *execsrv_why(j->cp->x);
+		j->why = *execsrv_why(c->x);
 	execsrv_transfer_free(&t);
 }
 
-int
-cp_transfer(struct cp *c, const char *here, int fd, const char *there,
-    uint64_t total, mode_t mode, struct execsrv_error *why)
-{
-	struct job	 j = { .cp = c, .fd = fd, .total = total,
-			    .mode = mode, .begin = clock_ms(),
-			    .name = c->o->is_upload ? here : there };
-	unsigned	 tries;
+/* --- after a lost connection --- */
 
-	for (tries = 0; tries < TRIES && !cp_is_stopped(); tries++) {
-		if (tries > 0 && c->o->is_upload && lseek(fd, 0, SEEK_SET) ==
-		    -1)
-			break;		/* a pipe cannot be read again */
-		try(&j, there);
-		if (!j.was_lost || j.error != 0 ||
-		    execsrv_status(c->x) == EXECSRV_FAILED)
-			break;
+/* Whether the source is what it was, as far as that can be seen. */
+static bool
+is_unchanged(const struct job *j)
+{
+	struct cp_there		 t;
+	struct execsrv_error	 e;
+	struct stat		 st;
+
+	if (j->cp->o->is_upload)
+		return fstat(j->f->fd, &st) == 0 &&
+		    st.st_size == j->st.st_size &&
+		    st.st_ctim.tv_sec == j->st.st_ctim.tv_sec &&
+		    st.st_ctim.tv_nsec == j->st.st_ctim.tv_nsec;
+	return cp_look(j->cp, j->f->there, &t, &e) == 0 && t.has_mode &&
+	    t.size == j->f->was->size && t.mtime_ns == j->f->was->mtime_ns;
+}
+
+/* Of a pipe, what was read and not written is still known. */
+static bool
+go_on_upload(struct job *j)
+{
+	if (!j->cp->can_update && j->f->offset + j->there > 0) {
+		if (j->base == -1 || j->f->offset > 0)
+			return false;
+		j->there = 0;
 	}
+	if (j->base == -1) {
+		if (j->kept == NULL && j->there < j->kept_to)
+			return false;
+	} else {
+		if (!is_unchanged(j)) {
+			if (j->f->offset > 0)
+				return false;
+			j->there = 0;
+		}
+		if (lseek(j->f->fd, j->base + (off_t)j->there, SEEK_SET) == -1)
+			return false;
+		j->kept_to = j->there;
+	}
+	j->bytes = j->there;
+	return true;
+}
+
+/* What is here must not go on with something else. */
+static bool
+go_on_download(struct job *j)
+{
+	if (j->bytes + j->f->offset == 0 || is_unchanged(j))
+		return true;
+	if (j->base != -1 && j->f->offset == 0 &&
+	    ftruncate(j->f->fd, j->base) == 0 &&
+	    lseek(j->f->fd, j->base, SEEK_SET) != -1) {
+		j->bytes = 0;
+		return true;
+	}
+	snprintf(j->why.text, sizeof(j->why.text), "it has changed since the "
+	    "connection was lost");
+	return false;
+}
+
+static bool
+may_go_on(struct job *j)
+{
+	return j->was_lost && j->error == 0 && !cp_is_stopped() &&
+	    execsrv_status(j->cp->x) != EXECSRV_FAILED &&
+	    (j->cp->o->is_upload ? go_on_upload(j) : go_on_download(j));
+}
+
+static void
+cp_file_begin(struct job *j)
+{
+	j->base = lseek(j->f->fd, 0, SEEK_CUR);
+	if (fstat(j->f->fd, &j->st) == -1)
+		memset(&j->st, 0, sizeof(j->st));
+	/* Without it a lost connection is the end. */
+	if (j->base == -1 && j->cp->o->is_upload && j->cp->can_update)
+		j->kept = malloc(WINDOW);
+}
+
+int
+cp_transfer(struct cp *c, const struct cp_copy *f, uint64_t *bytes_out,
+    struct execsrv_error *why)
+{
+	struct job	 j = { .cp = c, .f = f };
+	const uint64_t	*done = c->o->is_upload ? &j.there : &j.bytes;
+	uint64_t	 before;
+	unsigned	 tries = 0;
+
+	cp_file_begin(&j);
+	do {
+		before = *done;
+		try(&j);
+		tries = *done > before ? 1 : tries + 1;
+	} while (tries < TRIES && may_go_on(&j));
+	free(j.kept);
+	if (bytes_out != NULL)
+		*bytes_out = f->offset + j.bytes;
 	if (j.is_whole && j.error == 0) {
-		cp_file_show(&j, true);
+		cp_shown(c, c->o->is_upload ? f->here : f->there,
+		    f->offset + j.bytes, f->total);
 		return 0;
 	}
 	*why = j.why;
-	if (j.error != 0) {
-		cp_complain(c, here, "%s", strerror(j.error));
+	if (j.error == EPIPE) {
+		c->is_unread = true;
+		why->text[0] = '\0';
+	} else if (j.error != 0) {
+		cp_complain(c, f->here, "%s", strerror(j.error));
 		why->text[0] = '\0';
 	}
 	return -1;

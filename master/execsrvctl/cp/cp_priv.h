@@ -15,13 +15,28 @@
 #define TRIES		5	/* of a file, after lost connections */
 #define SMALL		(1024 * 1024)	/* bytes: a file in one message */
 #define MODE		0777	/* that are copied: not set-ID bits */
+#define SHOW_MS		200	/* between two lines of progress */
+/* How far the server may be behind with what is sent: libexecsrv(3). */
+#define WINDOW		1048576
+#define WINDOW_TEXT	"1048576"
+
+/* What is shown of it. */
+struct cp_shown {
+	bool		 is_tree;	/* all files on one line */
+	uint64_t	 begin, last;	/* ms */
+	uint64_t	 bytes, total;	/* of a tree; total: or 0 */
+	size_t		 files;
+};
 
 struct cp {
 	const struct cp_options	*o;
 	struct execsrv		*x;
 	int			 status;
 	bool			 is_shown;	/* progress */
+	struct cp_shown		 shown;
+	bool			 is_unread;	/* SIGPIPE, by and by */
 	bool			 has_attributes; /* the server's methods */
+	bool			 can_update;	/* write, not replace */
 	mode_t			 mask;		/* umask(2) */
 	unsigned		 depth;
 	/* The folder that is being made, which must not be copied into
@@ -53,26 +68,81 @@ void	 cp_folder_of(const char *path, char out[PATH_MAX]);
 
 /* --- cp_file.c: content --- */
 
+struct cp_there;
+
+struct cp_copy {
+	const char	*here, *there;
+	int		 fd;		/* the file here, at that offset */
+	uint64_t	 offset;	/* all before it is there already */
+	uint64_t	 total;		/* bytes of all, or 0 */
+	mode_t		 mode;		/* of a new file there, or 0 */
+	const struct cp_there	*was;	/* what is read there */
+};
+
 /*
- * Copy between fd, the file here, and the file there, where a new file gets
- * that mode, or 0.  0, or -1 with why, whose code is not 0 if the server says
- * so.
+ * Copy between fd and the file there; after a lost connection it goes on, or
+ * begins again if the source has changed meanwhile.  0, or -1 with why, whose
+ * code is not 0 if the server says so.  bytes_out: how long it is; or NULL.
  */
-int	 cp_transfer(struct cp *c, const char *here, int fd, const char *there,
-	    uint64_t total, mode_t mode, struct execsrv_error *why);
+int	 cp_transfer(struct cp *c, const struct cp_copy *f,
+	    uint64_t *bytes_out, struct execsrv_error *why);
 
 /*
  * Set the file that a signal handler removes here; whether there is a name
  * there that is to be removed before the end.  NULL: none.
  */
 void	 cp_unfinished_here(const char *path);
+bool	 cp_is_unfinished_here(void);
 void	 cp_unfinished_there(bool is_one);
 
 /* Catch signals from now on; end by the one that came, if any. */
 void	 cp_catch(void);
 void	 cp_heed(void);
 
+/* --- cp_show.c: progress --- */
+
+/* From here on; of a file; when it is copied; at the end of all. */
+void	 cp_show_begin(struct cp *c);
+void	 cp_show(struct cp *c, const char *name, uint64_t bytes,
+	    uint64_t total);
+void	 cp_shown(struct cp *c, const char *name, uint64_t bytes,
+	    uint64_t total);
+void	 cp_show_end(struct cp *c);
+
+/* --- cp_part.c: what an interrupted copy left --- */
+
+struct cp_part {
+	uint64_t	 offset;	/* known to be the same as the source */
+	uint64_t	 size;		/* what there is of it */
+};
+
+/*
+ * Open, and lock, the part of a file that is copied here, or a new one; it has
+ * what is the same as there, of the size there.  Return its descriptor, or -1:
+ * none can be had.
+ */
+int	 cp_part_here(struct cp *c, const char *there, const char *here,
+	    uint64_t size, char name[PATH_MAX], uint64_t *offset_out);
+
+/*
+ * Find the part of fd there, and go to its offset.  0, or -1: no part can be
+ * kept there.
+ */
+int	 cp_part_there(struct cp *c, int fd, const char *there,
+	    char name[PATH_MAX], struct cp_part *p);
+
 /* --- cp_there.c: the other side --- */
+
+struct cp_said {
+	char	 text[PATH_MAX + 64];
+	size_t	 len;
+	bool	 is_over;
+	int	 status;		/* -1: it did not run */
+};
+
+/* Run a script with up to three arguments.  Return its status, or -1. */
+int	 cp_there_run(struct cp *c, struct cp_said *s, unsigned ms,
+	    const char *script, const char *a, const char *b, const char *d);
 
 struct cp_there {
 	bool		 is_folder, is_file, is_link;
@@ -110,7 +180,18 @@ int	 cp_rename(struct cp *c, const char *from, const char *to,
 	    struct execsrv_error *e);
 void	 cp_remove(struct cp *c, const char *path);
 
+/*
+ * With --continue: whether it has the size and the time of its source, of which
+ * both must be known exactly.
+ */
+bool	 cp_is_same(const struct cp *c, const struct stat *here,
+	    const struct cp_there *there);
+
 /* --- cp_down.c, cp_up.c --- */
 
 void	 cp_download(struct cp *c, const char *there, const char *here);
 void	 cp_upload(struct cp *c, const char *here, const char *there);
+
+/* The same of standard output and input. */
+void	 cp_download_out(struct cp *c, const char *there);
+void	 cp_upload_in(struct cp *c, const char *there);

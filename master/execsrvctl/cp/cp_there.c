@@ -19,18 +19,11 @@
 
 /* --- commands --- */
 
-struct said {
-	char	 text[PATH_MAX + 64];
-	size_t	 len;
-	bool	 is_over;
-	int	 status;		/* -1: it did not run */
-};
-
 static void
 cp_there_on_answer(void *arg, enum execsrv_request what,
     const struct execsrv_error *e)
 {
-	struct said	*s = arg;
+	struct cp_said	*s = arg;
 
 	if (what == EXECSRV_START && e != NULL)
 		s->is_over = true;
@@ -40,7 +33,7 @@ static void
 cp_there_on_output(void *arg, enum execsrv_stream stream, const void *data,
     size_t len)
 {
-	struct said	*s = arg;
+	struct cp_said	*s = arg;
 	size_t		 room = sizeof(s->text) - 1 - s->len;
 
 	if (stream != EXECSRV_STDOUT)
@@ -55,27 +48,26 @@ static void
 cp_there_on_exited(void *arg, int status, bool sandbox_denied)
 {
 	(void)sandbox_denied;
-	((struct said *)arg)->status = status;
+	((struct cp_said *)arg)->status = status;
 }
 
 static void
 cp_there_on_closed(void *arg)
 {
-	((struct said *)arg)->is_over = true;
+	((struct cp_said *)arg)->is_over = true;
 }
 
 static void
 cp_there_on_lost(void *arg, const struct execsrv_error *e)
 {
 	(void)e;
-	((struct said *)arg)->status = -1;
-	((struct said *)arg)->is_over = true;
+	((struct cp_said *)arg)->status = -1;
+	((struct cp_said *)arg)->is_over = true;
 }
 
-/* Run a script with up to three arguments.  Return its status, or -1. */
-static int
-cp_there_run(struct cp *c, struct said *s, const char *script, const char *a,
-    const char *b, const char *d)
+int
+cp_there_run(struct cp *c, struct cp_said *s, unsigned ms, const char *script,
+    const char *a, const char *b, const char *d)
 {
 	static const struct execsrv_hooks	 hooks = {
 		.on_answer = cp_there_on_answer,
@@ -90,7 +82,7 @@ cp_there_run(struct cp *c, struct said *s, const char *script, const char *a,
 	struct execsrv_start	 start = { .argv = argv, .inherit = true,
 				    .cwd = "/" };
 	struct execsrv_process	*p;
-	uint64_t		 end = clock_ms() + ASK_MS;
+	uint64_t		 end = clock_ms() + ms;
 
 	memset(s, 0, sizeof(*s));
 	s->status = -1;
@@ -110,9 +102,9 @@ static int
 order(struct cp *c, const char *what, const char *script, const char *a,
     const char *b, const char *d, struct execsrv_error *e)
 {
-	struct said	 s;
+	struct cp_said	 s;
 
-	if (cp_there_run(c, &s, script, a, b, d) == 0)
+	if (cp_there_run(c, &s, ASK_MS, script, a, b, d) == 0)
 		return 0;
 	e->code = 0;
 	snprintf(e->text, sizeof(e->text), "%s: the server has no method for "
@@ -149,13 +141,13 @@ look_with_attributes(struct cp *c, const char *path, struct cp_there *t,
 static void
 ask_stat(struct cp *c, const char *path, struct cp_there *t)
 {
-	struct said	 s;
+	struct cp_said	 s;
 	long long	 atime, mtime;
 	unsigned	 mode;
 	char		*line;
 
-	if (cp_there_run(c, &s, "stat -Lc '%a %X %Y' -- \"$1\" || echo; "
-	    "if [ -L \"$1\" ]; then readlink -- \"$1\"; fi", path, "", "") !=
+	if (cp_there_run(c, &s, ASK_MS, "stat -Lc '%a %X %Y' -- \"$1\" || "
+	    "echo; if [ -L \"$1\" ]; then readlink -- \"$1\"; fi", path, "", "") !=
 	    0 || (line = strchr(s.text, '\n')) == NULL)
 		return;
 	if (sscanf(s.text, "%o %lld %lld", &mode, &atime, &mtime) == 3) {

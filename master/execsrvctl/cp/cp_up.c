@@ -78,13 +78,44 @@ send_small(struct up *u, struct execsrv_error *why)
 	return r;
 }
 
+static uint64_t
+size_here(const struct up *u)
+{
+	return S_ISREG(u->st->st_mode) ? (uint64_t)u->st->st_size : 0;
+}
+
 /* Write into what exists, if it is not a file or must stay as it is. */
 static int
 send_into(struct up *u, struct execsrv_error *why)
 {
-	return cp_transfer(u->cp, u->here, u->fd, u->there,
-	    S_ISREG(u->st->st_mode) ? (uint64_t)u->st->st_size : 0, u->mode,
-	    why);
+	struct cp_copy	 f = { .here = u->here, .there = u->there,
+			    .fd = u->fd, .total = size_here(u),
+			    .mode = u->mode };
+
+	return cp_transfer(u->cp, &f, NULL, why);
+}
+
+/* Send what is not there yet, and give it its mode and name. */
+static int
+send_rest(struct up *u, const char *aside, const struct cp_part *p,
+    const char *there, mode_t mode, struct execsrv_error *why)
+{
+	struct cp_copy	 f = { .here = u->here, .there = aside, .fd = u->fd,
+			    .offset = p->offset, .total = size_here(u) };
+	uint64_t	 bytes;
+
+	if (cp_transfer(u->cp, &f, &bytes, why) == -1)
+		return -1;
+	/* What is behind it is of a file that was longer. */
+	if (p->offset > 0 && bytes < p->size) {
+		cp_remove(u->cp, aside);
+		snprintf(why->text, sizeof(why->text), "the source became "
+		    "shorter meanwhile");
+		return -1;
+	}
+	if (cp_set(u->cp, aside, mode, NULL, why) == -1)
+		return -1;
+	return cp_rename(u->cp, aside, there, why);
 }
 
 /*
@@ -96,24 +127,22 @@ send_aside(struct up *u, const char *there, mode_t mode,
     struct execsrv_error *why)
 {
 	struct cp	*c = u->cp;
+	struct cp_part	 p = { .offset = 0 };
 	char		 aside[PATH_MAX];
+	bool		 stays;
 	int		 r;
 
-	if (cp_name_beside(c, there, aside, why) == -1)
+	stays = c->o->go_on && cp_part_there(c, u->fd, there, aside, &p) == 0;
+	if (!stays && cp_name_beside(c, there, aside, why) == -1)
 		return -1;
-	cp_unfinished_there(true);
-	if (cp_make_private(c, aside, why) == -1) {
+	cp_unfinished_there(!stays);
+	if (p.offset == 0 && cp_make_private(c, aside, why) == -1) {
 		cp_unfinished_there(false);
 		cp_heed();
 		return 1;
 	}
-	r = cp_transfer(c, u->here, u->fd, aside, S_ISREG(u->st->st_mode) ?
-	    (uint64_t)u->st->st_size : 0, 0, why);
-	if (r == 0)
-		r = cp_set(c, aside, mode, NULL, why);
-	if (r == 0)
-		r = cp_rename(c, aside, there, why);
-	if (r == -1)
+	r = send_rest(u, aside, &p, there, mode, why);
+	if (r == -1 && !stays)
 		cp_remove(c, aside);
 	cp_unfinished_there(false);
 	cp_heed();
@@ -160,32 +189,86 @@ send_whole(struct up *u, struct execsrv_error *why)
 	return r == 1 ? send_into(u, why) : r;
 }
 
+/* With --continue: whether that file is there already. */
+static bool
+is_there_already(struct cp *c, const char *there, const struct stat *st)
+{
+	struct cp_there		 t;
+	struct execsrv_error	 e;
+
+	return c->o->go_on && S_ISREG(st->st_mode) && cp_look(c, there, &t,
+	    &e) == 0 && t.is_file && cp_is_same(c, st, &t);
+}
+
+/* Send what u->fd has.  0, or -1 with e, whose text may be empty: reported. */
+static int
+send_file(struct up *u, struct execsrv_error *e)
+{
+	struct cp		*c = u->cp;
+	const struct stat	*st = u->st;
+	bool			 is_small = S_ISREG(st->st_mode) &&
+				    st->st_size <= SMALL && c->has_attributes;
+	int			 r = 1;
+
+	/* The mode of a pipe means nothing; use an owner's. */
+	if (S_ISREG(st->st_mode))
+		u->mode = (st->st_mode & MODE) != 0 ? st->st_mode & MODE :
+		    0600;
+	if (is_small && (r = send_small(u, e)) == 0)
+		cp_shown(c, u->here, size_here(u), size_here(u));
+	if (r == 1)
+		r = send_whole(u, e);
+	if (r == 0 && S_ISREG(st->st_mode) && (c->o->preserve ||
+	    (c->o->go_on && c->has_attributes)))
+		r = cp_set(c, u->there, c->o->preserve ? u->mode : 0, st, e);
+	return r;
+}
+
+static void
+upload_open(struct cp *c, const char *here, const char *there,
+    const struct stat *st, int fd)
+{
+	struct up		 u = { .cp = c, .here = here, .there = there,
+				    .fd = fd, .st = st, .mode = 0666 };
+	struct execsrv_error	 e = { .code = 0 };
+
+	if (send_file(&u, &e) == -1 && e.text[0] != '\0')
+		cp_complain(c, there, "%s", e.text);
+}
+
 static void
 upload_file(struct cp *c, const char *here, const char *there,
     const struct stat *st)
 {
-	struct up		 u = { .cp = c, .here = here, .there = there,
-				    .st = st, .mode = 0666 };
-	struct execsrv_error	 e = { .code = 0 };
-	int			 r = 1;
+	int	 fd;
 
-	if ((u.fd = open(here, O_RDONLY | O_CLOEXEC)) == -1) {
+	if (is_there_already(c, there, st)) {
+		cp_shown(c, here, (uint64_t)st->st_size,
+		    (uint64_t)st->st_size);
+	} else if ((fd = open(here, O_RDONLY | O_CLOEXEC)) == -1) {
 		cp_complain(c, here, "%s", strerror(errno));
-		return;
+	} else {
+		upload_open(c, here, there, st, fd);
+		fd_close(&fd);
 	}
-	/* The mode of a pipe means nothing; use an owner's. */
-	if (S_ISREG(st->st_mode))
-		u.mode = (st->st_mode & MODE) != 0 ? st->st_mode & MODE :
-		    0600;
-	if (S_ISREG(st->st_mode) && st->st_size <= SMALL && c->has_attributes)
-		r = send_small(&u, &e);
-	if (r == 1)
-		r = send_whole(&u, &e);
-	if (r == 0 && c->o->preserve && S_ISREG(st->st_mode))
-		r = cp_set(c, there, u.mode, st, &e);
-	if (r == -1 && e.text[0] != '\0')
-		cp_complain(c, there, "%s", e.text);
-	fd_close(&u.fd);
+}
+
+void
+cp_upload_in(struct cp *c, const char *there)
+{
+	struct cp_there		 t;
+	struct execsrv_error	 e;
+	struct stat		 st;
+
+	if (cp_look(c, there, &t, &e) == 0 && t.is_folder)
+		cp_complain(c, there, "is a directory, and \"-\" has no name "
+		    "that a file in it could have");
+	else if (fstat(STDIN_FILENO, &st) == -1)
+		cp_complain(c, "-", "%s", strerror(errno));
+	else if (S_ISDIR(st.st_mode))
+		cp_complain(c, "-", "%s", strerror(EISDIR));
+	else
+		upload_open(c, "-", there, &st, STDIN_FILENO);
 }
 
 static void
