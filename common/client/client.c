@@ -125,6 +125,19 @@ execsrv_lose(struct execsrv *x, enum execsrv_reason why, const char *fmt, ...)
 	return execsrv_lose_as(x, &e);
 }
 
+/* A server that is our child, and ends before it is one: say how. */
+static void
+explain_child(struct execsrv *x)
+{
+	int	 status;
+
+	if (x->why.reason != EXECSRV_WHY_LOST || !execsrv_is_opening(x) ||
+	    (status = transport_child_status(&x->transport)) == -1)
+		return;
+	execsrv_error_set(&x->why, EXECSRV_WHY_LOST,
+	    "the server ended with status %d before it answered", status);
+}
+
 int
 execsrv_fail_as(struct execsrv *x, const struct execsrv_error *e)
 {
@@ -132,6 +145,7 @@ execsrv_fail_as(struct execsrv *x, const struct execsrv_error *e)
 
 	if (x->state != EXECSRV_GONE) {
 		x->why = *e;
+		explain_child(x);
 		/* What its server said last may be the reason. */
 		if (transport_last_line(&x->transport, said, sizeof(said)))
 			execsrv_error_add(&x->why, said);

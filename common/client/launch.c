@@ -159,6 +159,18 @@ execsrv_launched_ends(const struct launched *l, int ms)
 }
 
 int
+execsrv_launched_ended(const struct launched *l, int ms)
+{
+	siginfo_t	 info = { .si_pid = 0 };
+
+	if (!execsrv_launched_ends(l, ms) || waitid(P_PID, (id_t)l->pid, &info,
+	    WEXITED | WNOHANG | WNOWAIT) == -1 || info.si_pid == 0)
+		return -1;
+	return info.si_code == CLD_EXITED ? info.si_status :
+	    128 + info.si_status;
+}
+
+int
 execsrv_launched_status(struct launched *l)
 {
 	pid_t	 pid;

@@ -39,6 +39,9 @@ void	 execsrv_launched_signal(const struct launched *l, int sig);
 /* Wait for its end for ms; false: it runs, or there is no pidfd. */
 bool	 execsrv_launched_ends(const struct launched *l, int ms);
 
+/* Wait for its end for ms; its status, as below, or -1: it runs, or unknown. */
+int	 execsrv_launched_ended(const struct launched *l, int ms);
+
 /*
  * Wait for its end and return its status: 128 + N after signal N, -1: unknown.
  * The pidfd stays readable.

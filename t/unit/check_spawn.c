@@ -76,7 +76,11 @@ END_TEST
 static const struct {
 	const char	*script, *why;
 } bad[] = {
-	{ "exit 3", "the server closed the connection" },
+	{ "exit 0", "the server ended with status 0 before it answered" },
+	{ "read -r a; exit 7", "the server ended with status 7 before it "
+	    "answered" },
+	{ "kill -KILL $$", "the server ended with status 137 before it "
+	    "answered" },
 	{ "exec >&- <&-; exec sleep 1000", "the server closed the connection" },
 	{ "read -r a; echo hello", "a message that is not JSON-RPC" },
 	{ "read -r a; printf '\\377\\n'; exec sleep 1000", "not UTF-8" },
@@ -130,7 +134,8 @@ START_TEST(test_ends)
 {
 	spawn(GREET "exit 0");
 	if (x == NULL)
-		ck_assert_str_eq(e.text, "the server closed the connection");
+		ck_assert_str_eq(e.text, "the server ended with status 0 "
+		    "before it answered");
 	while (x != NULL && execsrv_wait(x, EXECSRV_FOREVER) == 0)
 		continue;
 	if (x != NULL)

@@ -126,6 +126,9 @@ int	 transport_send_close(struct transport *t);
 /* Close the child's input and wait for its end; kill it if it is slow. */
 void	 transport_end_child(struct transport *t);
 
+/* Return the status of a child that has just ended, or -1. */
+int	 transport_child_status(const struct transport *t);
+
 /* Copy the last line of the child's standard error; false: none. */
 bool	 transport_last_line(const struct transport *t, char *text,
 	    size_t size);

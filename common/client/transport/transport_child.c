@@ -11,6 +11,7 @@
 #include "common/fd.h"
 
 #define LEAVE_MS	2000	/* to end with its input, then by SIGTERM */
+#define ENDED_MS	500	/* from the end of its output to its own */
 
 /* A pipe for its standard error.  0, or -1 with errno. */
 static int
@@ -55,6 +56,13 @@ transport_spawn(struct transport *t, const char *const *argv, char **env,
 	t->is_lines = true;
 	transport_set_state(t, TRANSPORT_CONNECTING);
 	return 0;
+}
+
+int
+transport_child_status(const struct transport *t)
+{
+	return t->child.pid == 0 ? -1 :
+	    execsrv_launched_ended(&t->child, ENDED_MS);
 }
 
 bool
