@@ -19,6 +19,7 @@
 #include "config.h"
 #include "master/accept/activation.h"
 #include "master/accept/listen.h"
+#include "master/accept/listen_place.h"
 #include "master/adopt/handoff.h"
 #include "master/adopt/monitor.h"
 #include "master/adopt/upgrade.h"
@@ -378,6 +379,7 @@ warn_of(const struct conf *c, size_t npassed, FILE *out)
 
 	for (i = 0; i < c->note.n; i++)
 		fprintf(out, "execsrvd: warning: %s\n", c->note.item[i]);
+	listen_place_warn(c, out);
 	allow_warn(c, out);
 	remote_warn(c, out);
 	if (npassed == 0 && !cmdline_has_listeners(c))

@@ -21,6 +21,7 @@
 #include "common/net/tcp.h"
 #include "common/rundirs.h"
 #include "master/accept/gate.h"
+#include "master/accept/listen_place.h"
 #include "master/accept/policy.h"
 #include "master/auth/peer.h"
 #include "master/auth/peer_sandbox.h"
@@ -102,9 +103,11 @@ is_any_port(const union endpoint_address *a)
 
 /* Check one of a list, also that it is not there before. */
 static int
-check_listed(const struct conf_list *l, size_t i, bool is_metrics,
+check_listed(const struct conf *c, size_t i, bool is_metrics,
     bool has_tokens, struct conf_error *e)
 {
+	const struct conf_list	*l = is_metrics ? &c->metrics_listen :
+				    &c->listen;
 	union endpoint_address	 a;
 	const char		*url = l->item[i];
 	socklen_t		 len;
@@ -117,8 +120,9 @@ check_listed(const struct conf_list *l, size_t i, bool is_metrics,
 	for (k = 0; k < i && !is_any_port(&a); k++)
 		if (strcmp(l->item[k], url) == 0)
 			return conf_fail(e, "%.300s: it is there twice", url);
-	return is_metrics || a.any.sa_family == AF_UNIX ? 0 :
-	    check_reach(url, &a, has_tokens, e);
+	if (a.any.sa_family == AF_UNIX)
+		return listen_place_check(c, url, a.un.sun_path, e);
+	return is_metrics ? 0 : check_reach(url, &a, has_tokens, e);
 }
 
 int
@@ -128,13 +132,12 @@ listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 	size_t			 i;
 
 	for (i = 0; i < c->listen.n; i++)
-		if (check_listed(&c->listen, i, false, has_tokens, e) == -1) {
+		if (check_listed(c, i, false, has_tokens, e) == -1) {
 			conf_at(e, conf_where(c, CONF_ROW_listen, i));
 			conf_more(&all, e);
 		}
 	for (i = 0; i < c->metrics_listen.n; i++)
-		if (check_listed(&c->metrics_listen, i, true, has_tokens,
-		    e) == -1) {
+		if (check_listed(c, i, true, has_tokens, e) == -1) {
 			conf_at(e, conf_where(c, CONF_ROW_metrics_listen, i));
 			conf_more(&all, e);
 		}

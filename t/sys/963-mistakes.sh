@@ -127,6 +127,42 @@ says 0 -t -f "$CONF" <<END
 execsrvd: warning: Uplink a: RegistryUrl http://registry.example: the credential is sent in clear text: use https://
 END
 
+# Where a socket cannot be made, or not safely.
+mkdir -m 1777 "$DIR/sticky"
+mkdir -m 777 "$DIR/open"
+echo x >"$DIR/file"
+long=$(printf '%0100d' 0)
+cat >"$CONF" <<END
+Listen unix:$DIR/nowhere/a.sock
+Listen unix:$DIR/file
+MetricsListen unix:$DIR/file/m.sock
+END
+for how in -t -D; do
+	says 78 $how -f "$CONF" <<-END
+	execsrvd: DIR/conf:1: unix:DIR/nowhere/a.sock: the socket cannot be made in DIR/nowhere: No such file or directory
+	execsrvd: DIR/conf:2: unix:DIR/file: something that is no socket has that name
+	execsrvd: DIR/conf:3: unix:DIR/file/m.sock: the socket cannot be made in DIR/file: Not a directory
+	END
+done
+says 78 -t -f none --listen "unix:$DIR/$long" <<END
+execsrvd: unix:DIR/$long: the path of the Unix socket is too long; expected ws://IP:PORT with a numeric IP, unix:PATH with an absolute path of up to 107 bytes, or stdio
+END
+if [ "$(id -u)" -ne 0 ]; then
+	mkdir -m 555 "$DIR/closed"
+	says 78 -t -f none --listen "unix:$DIR/closed/a.sock" <<-END
+	execsrvd: unix:DIR/closed/a.sock: the socket cannot be made in DIR/closed: Permission denied
+	END
+fi
+says 0 -t -f none --listen "unix:$DIR/open/a.sock" \
+    --listen "unix:$DIR/sticky/a.sock" <<END
+execsrvd: warning: unix:DIR/open/a.sock: everybody may put another socket in its place: chmod +t or o-w DIR/open
+END
+# A run directory is made by the start.
+mkdir "$DIR/later"
+says 0 -t -f none -o "RuntimeDirectory=$DIR/later/run" \
+    --listen "unix:$DIR/later/run/a.sock" <<END
+END
+
 # Lenient where it can mean nothing else; what is in force is printed as ever.
 cat >"$CONF" <<END
 BusyPoll true

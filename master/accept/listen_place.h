@@ -1,0 +1,16 @@
+/* Whether a Unix socket can be made where it is to be, before it is made. */
+#pragma once
+
+#include <stdio.h>
+
+#include "common/conf/conf.h"
+
+/*
+ * Check the folder of a path, and what is there of that name; a socket may be.
+ * The run directory of these settings need not be there yet.  0, or -1 with why.
+ */
+int	 listen_place_check(const struct conf *c, const char *url,
+	    const char *path, struct conf_error *e) MUST_CHECK;
+
+/* What -t says of folders where others could put a socket of their own. */
+void	 listen_place_warn(const struct conf *c, FILE *out);
