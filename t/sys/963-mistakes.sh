@@ -145,7 +145,7 @@ for how in -t -D; do
 	END
 done
 says 78 -t -f none --listen "unix:$DIR/$long" <<END
-execsrvd: unix:DIR/$long: the path of the Unix socket is too long; expected ws://IP:PORT with a numeric IP, unix:PATH with an absolute path of up to 107 bytes, or stdio
+execsrvd: unix:DIR/$long: too long; expected ws://IP:PORT with a numeric IP, unix:PATH with an absolute path of up to 107 bytes, or stdio
 END
 if [ "$(id -u)" -ne 0 ]; then
 	mkdir -m 555 "$DIR/closed"

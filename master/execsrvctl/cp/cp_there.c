@@ -147,8 +147,8 @@ ask_stat(struct cp *c, const char *path, struct cp_there *t)
 	char		*line;
 
 	if (cp_there_run(c, &s, ASK_MS, "stat -Lc '%a %X %Y' -- \"$1\" || "
-	    "echo; if [ -L \"$1\" ]; then readlink -- \"$1\"; fi", path, "", "") !=
-	    0 || (line = strchr(s.text, '\n')) == NULL)
+	    "echo; if [ -L \"$1\" ]; then readlink -- \"$1\"; fi", path, "",
+	    "") != 0 || (line = strchr(s.text, '\n')) == NULL)
 		return;
 	if (sscanf(s.text, "%o %lld %lld", &mode, &atime, &mtime) == 3) {
 		t->has_mode = true;
