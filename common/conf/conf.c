@@ -348,7 +348,7 @@ misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
 		return conf_fail(e, "\"%s\" belongs before the first Uplink",
 		    outer->keyword);
 	if (inner != NULL)
-		return conf_fail(e, "\"%s\" belongs into an Uplink block",
+		return conf_fail(e, "\"%s\" belongs in an Uplink block",
 		    inner->keyword);
 	if ((meant = editdist_nearest(keyword, conf_keyword,
 	    c)) != NULL)

@@ -293,7 +293,8 @@ read_criteria(struct conf_match *m, char *text, struct conf_error *e)
 	}
 	if (r == -1)
 		return conf_fail(e, "Match: unbalanced quote");
-	return n > 0 ? 0 : conf_fail(e, "Match: for whom?");
+	return n > 0 ? 0 : conf_fail(e, "Match: expected all, or "
+	    "User, Group, Address, Identity or Listener with patterns");
 }
 
 int

@@ -84,9 +84,10 @@ parse_url(const char *url, bool is_metrics, union endpoint_address *a,
 		error = endpoint_check_listen(&ep);
 	if (error != ENDPOINT_OK)
 		return conf_fail(e, "%.300s: %s; expected %sIP:PORT with a "
-		    "numeric IP, unix:PATH with an absolute path of up to %zu "
-		    "bytes%s", url, endpoint_strerror(error), is_metrics ? "" :
-		    "ws://", sizeof(a->un.sun_path) - 1, is_metrics ? "" :
+		    "numeric IP, %sunix:PATH with an absolute path of up to "
+		    "%zu bytes%s", url, endpoint_strerror(error),
+		    is_metrics ? "" : "ws://", is_metrics ? "or " : "",
+		    sizeof(a->un.sun_path) - 1, is_metrics ? "" :
 		    ", or stdio");
 	assert(ep.kind != ENDPOINT_STDIO);	/* endpoint_is_stdio() */
 	*len_out = endpoint_address(&ep, a);

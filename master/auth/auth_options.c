@@ -106,6 +106,18 @@ apply_signed(const struct auth_options *o, struct conf *c,
 	    auth_options_set(c, "RequireSubject", "no", e) == -1 ? -1 : 0;
 }
 
+/* A switch that is given, but not --ws-auth. */
+static const char *
+auth_options_given(const struct auth_options *o)
+{
+	return o->token_file != NULL ? "--ws-token-file" :
+	    o->token_hash != NULL ? "--ws-token-sha256" :
+	    o->secret_file != NULL ? "--ws-shared-secret-file" :
+	    o->issuer != NULL ? "--ws-issuer" :
+	    o->audience != NULL ? "--ws-audience" :
+	    "--ws-max-clock-skew-seconds";
+}
+
 int
 auth_options_apply(const struct auth_options *o, struct conf *c,
     struct conf_error *e)
@@ -115,8 +127,8 @@ auth_options_apply(const struct auth_options *o, struct conf *c,
 	if (!auth_options_any(o))
 		return 0;
 	if (o->mode == NULL)
-		return auth_options_complain(e,
-		    "--ws-token-file and similar ones need --ws-auth");
+		return conf_fail(e, "%s needs --ws-auth",
+		    auth_options_given(o));
 	if (strcmp(o->mode, "capability-token") == 0)
 		r = apply_token(o, c, e);
 	else if (strcmp(o->mode, "signed-bearer-token") == 0)

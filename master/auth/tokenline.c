@@ -71,7 +71,8 @@ tokenline_parse(const char *text, size_t len, struct tokenline *t)
 	word = next_word(&rest);
 	if (!span_begins(word, ALGORITHM) ||
 	    !read_hash(behind(word, strlen(ALGORITHM)), t->hash))
-		return "sha256: and 64 hexadecimal digits come second";
+		return "after the name comes sha256: with 64 hexadecimal "
+		    "digits";
 	word = next_word(&rest);
 	if (word.len == 0)
 		return NULL;

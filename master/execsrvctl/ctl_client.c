@@ -51,6 +51,7 @@ struct client {
 	const char		*label;	/* those with it, or NULL */
 	struct run_options	 run;
 	struct cp_options	 cp;
+	const char		*option;	/* that is read */
 	struct forward_options	 forward;
 	bool			 wants_help;
 };
@@ -84,6 +85,15 @@ static int
 client_complain(const char *what, const char *why)
 {
 	fprintf(stderr, "execsrvctl: %s: %s\n", what, why);
+	return -1;
+}
+
+/* A value of the option that is read. */
+static int
+client_refuse(const struct client *c, const char *value, const char *expected)
+{
+	fprintf(stderr, "execsrvctl: --%s %s: expected %s\n", c->option, value,
+	    expected);
 	return -1;
 }
 
@@ -168,7 +178,7 @@ take_env(struct client *c, const char *value)
 	bool		 is_whole = strchr(value, '=') != NULL;
 
 	if (value[0] == '\0' || value[0] == '=')
-		return client_complain(value, "not NAME or NAME=VALUE");
+		return client_refuse(c, value, "NAME or NAME=VALUE");
 	if (!is_whole && (here = getenv(value)) == NULL)
 		return 0;
 	if (asprintf(&c->env[c->nenv], "%s%s%s", value, is_whole ? "" : "=",
@@ -195,12 +205,13 @@ number_until(const char *value, const char *end, long max)
 
 /* Return a number of seconds as ms, or -1, having said why. */
 static int
-seconds_in_ms(const char *value)
+seconds_in_ms(const struct client *c, const char *value, long min)
 {
 	long	 n = number_until(value, "", SECONDS_MAX);
 
-	return n != -1 ? (int)n * 1000 : client_complain(value,
-	    "not a number of seconds up to 86400");
+	return n >= min ? (int)n * 1000 : client_refuse(c, value, min == 0 ?
+	    "a number of seconds up to 86400" :
+	    "a number of seconds from 1 to 86400");
 }
 
 static int
@@ -215,8 +226,8 @@ take_max_fail(struct client *c, const char *value)
 {
 	if (number_until(value, "", INT_MAX) == -1 &&
 	    number_until(value, "%", 100) == -1)
-		return client_complain(value, "not a number of servers, or of "
-		    "percent of them: 3 or 5%");
+		return client_refuse(c, value, "a number of servers, or of "
+		    "percent of them, such as 3 or 5%");
 	c->max_fail = value;
 	return 0;
 }
@@ -234,7 +245,7 @@ take_parallel(struct client *c, const char *value)
 	long	 n = number_until(value, "", PARALLEL_MAX);
 
 	if (n < 1)
-		return client_complain(value, "not a number from 1 to 1000");
+		return client_refuse(c, value, "a number from 1 to 1000");
 	c->parallel = (size_t)n;
 	return 0;
 }
@@ -242,7 +253,7 @@ take_parallel(struct client *c, const char *value)
 static int
 take_patience(struct client *c, const char *value)
 {
-	int	 ms = seconds_in_ms(value);
+	int	 ms = seconds_in_ms(c, value, 0);
 
 	c->run.patience = c->cp.patience = c->forward.patience =
 	    ms == 0 ? -1 : ms;
@@ -271,7 +282,7 @@ take_sandbox(struct client *c, const char *value)
 	else if (strcmp(value, "workspace-write") == 0)
 		c->run.sandbox = EXECSRV_WORKSPACE_WRITE;
 	else
-		return client_complain(value, "expected read-only or "
+		return client_refuse(c, value, "read-only or "
 		    "workspace-write");
 	return 0;
 }
@@ -281,7 +292,7 @@ static int
 take_local(struct client *c, const char *value)
 {
 	if (forward_spec_parse(value, &c->forward.spec[c->forward.n]) == -1)
-		return client_complain(value, "expected [BIND:]PORT:HOST:PORT, "
+		return client_refuse(c, value, "[BIND:]PORT:HOST:PORT, "
 		    "where a path may stand for address and port");
 	c->forward.n++;
 	return 0;
@@ -297,11 +308,9 @@ take_remote(struct client *c, const char *value)
 static int
 take_silence(struct client *c, const char *value)
 {
-	int	 ms = seconds_in_ms(value);
+	int	 ms = seconds_in_ms(c, value, 1);
 
 	c->run.silence = c->cp.silence = c->forward.silence = ms;
-	if (ms == 0)
-		return client_complain(value, "not a time for an answer");
 	return ms == -1 ? -1 : 0;
 }
 
@@ -376,7 +385,10 @@ client_read_options(struct client *c, int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
 		if ((row = find_row(c, opt)) == NULL)
 			client_usage(c, stderr);
-		if (row == NULL || row->take(c, optarg) == -1)
+		if (row == NULL)
+			break;
+		c->option = row->name;
+		if (row->take(c, optarg) == -1)
 			break;
 	}
 	argv[0] = first;
@@ -785,6 +797,7 @@ do_forward(struct client *c, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (c->forward.n == 0) {
+		client_complain("forward", "-L or -R is missing");
 		client_usage(c, stderr);
 		return EXIT_RUN;
 	}

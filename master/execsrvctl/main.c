@@ -415,6 +415,7 @@ static int
 cmd_top(const struct command *c, struct options *o, int argc, char **argv)
 {
 	struct top_options	 t = { .interval = 1000 };
+	const char		*why;
 
 	if (argc > 1 && (strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "--help") == 0)) {
@@ -424,8 +425,8 @@ cmd_top(const struct command *c, struct options *o, int argc, char **argv)
 	}
 	t.dir = o->dir;
 	t.json = o->json;
-	if (top_read(argc, argv, &t) == -1)
-		return wrong_use(c, "wrong option or value");
+	if ((why = top_read(argc, argv, &t)) != NULL)
+		return wrong_use(c, "%s", why);
 	if (hush(o) == -1)
 		return EXIT_OTHER;
 	return execsrvctl_finish(top(&t));
@@ -478,10 +479,11 @@ cmd_sandbox(const struct command *c, struct options *o, int argc, char **argv)
 		command_help(c);
 		return execsrvctl_finish(EXIT_OK);
 	}
+	if (argc < 2 || strcmp(argv[1], "explain") != 0)
+		return wrong_use(c, "expected explain");
 	status = sandbox_command(argc, argv, o->json);
-	if (status == EXIT_USAGE)
-		print_usage(c, stderr);
-	return status;
+	return status != EXIT_USAGE ? status : wrong_use(c,
+	    "a file is missing, or there are too many arguments");
 }
 
 /* The columns of a table that fit 80 characters; NULL: all. */
@@ -520,11 +522,36 @@ no_column(const struct table *t, const char *name)
 	return EXIT_USAGE;
 }
 
+/* Whether rows may be in a state: NULL, or which they may be in. */
+static const char *
+no_state(const struct command *c, const char *state)
+{
+	static const struct {
+		const char	*command, *states;
+	} rows[] = {
+		{ "ps", "running, stopped, exited, closed" },
+		{ "sessions", "attached, detached, no answer" },
+	};
+	size_t	 i, len = strlen(state);
+	char	*at;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].command, c->name) == 0)
+			break;
+	if (i == sizeof(rows) / sizeof(rows[0]))
+		return NULL;
+	at = len == 0 ? NULL : strstr(rows[i].states, state);
+	return at != NULL && (at[len] == ',' || at[len] == '\0') &&
+	    (at == rows[i].states || at[-1] == ' ') ? NULL : rows[i].states;
+}
+
 /* Leave out and put in order what the options say. */
 static int
 shape(const struct command *c, const struct options *o, struct table *t)
 {
 	const char	*columns = o->columns, *bad;
+	const char	*states = o->state == NULL ? NULL :
+			    no_state(c, o->state);
 	char		 number[24] = "";
 
 	if (o->user != NULL && user_number(o->user, number,
@@ -532,6 +559,11 @@ shape(const struct command *c, const struct options *o, struct table *t)
 		return EXIT_OTHER;
 	if (o->user != NULL && table_keep(t, "user", number) == -1)
 		return no_column(t, "user");
+	if (states != NULL) {
+		fprintf(stderr, "execsrvctl: --state %s: expected one of %s\n",
+		    o->state, states);
+		return EXIT_USAGE;
+	}
 	if (o->state != NULL && table_keep(t, "state", o->state) == -1)
 		return no_column(t, "state");
 	if (o->sort != NULL && table_sort_by(t, o->sort) == -1)

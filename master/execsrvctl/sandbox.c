@@ -214,8 +214,6 @@ sandbox_command(int argc, char **argv, bool is_json)
 	struct explain	 x = { .is_json = is_json };
 	int		 opt;
 
-	if (argc < 2 || strcmp(argv[1], "explain") != 0)
-		return EXIT_USAGE;
 	argc--;
 	argv++;
 	optind = 0;			/* glibc: start again */

@@ -57,7 +57,7 @@ read_times(const char *text, unsigned long *times_out)
 	    *times_out == 0 || *times_out > TIMES_MAX ? -1 : 0;
 }
 
-int
+const char *
 top_read(int argc, char **argv, struct top_options *t)
 {
 	enum { JSON = 256 };
@@ -71,8 +71,8 @@ top_read(int argc, char **argv, struct top_options *t)
 	};
 	int	 opt;
 
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, "bd:n:R:", options, NULL)) !=
+	optind = opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":bd:n:R:", options, NULL)) !=
 	    -1)
 		switch (opt) {
 		case 'b':
@@ -80,7 +80,8 @@ top_read(int argc, char **argv, struct top_options *t)
 			break;
 		case 'd':
 			if (read_interval(optarg, &t->interval) == -1)
-				return -1;
+				return "-d: expected a number of seconds from "
+				    "0.1 to 3600";
 			break;
 		case JSON:
 			t->json = true;
@@ -90,12 +91,15 @@ top_read(int argc, char **argv, struct top_options *t)
 			break;
 		case 'n':
 			if (read_times(optarg, &t->times) == -1)
-				return -1;
+				return "-n: expected a number from 1 to "
+				    "1000000000";
 			break;
+		case ':':
+			return "a value is missing";
 		default:
-			return -1;
+			return "no such option";
 		}
-	return optind == argc ? 0 : -1;
+	return optind == argc ? NULL : "too many arguments";
 }
 
 /* --- one picture --- */

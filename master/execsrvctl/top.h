@@ -20,9 +20,9 @@ struct top_options {
 
 /*
  * Read the options after the command, argv[0] is "top", into t, which has its
- * defaults.  0, or -1: they are wrong.
+ * defaults.  NULL, or what is wrong.
  */
-int	 top_read(int argc, char **argv, struct top_options *t);
+const char	*top_read(int argc, char **argv, struct top_options *t);
 
 /* Show it and return the exit status. */
 int	 top(const struct top_options *t);

@@ -280,6 +280,7 @@ main(int argc, char **argv)
 	struct site_files	 f;
 	struct conf_error	 e = { "" };
 	bool			 tests = false, prints = false;
+	const char		*path;
 	int			 c;
 
 	m.start.link = m.start.audit = -1;
@@ -313,17 +314,19 @@ main(int argc, char **argv)
 			puts("execsrv-hub " PACKAGE_VERSION);
 			return 0;
 		default:
-			fputs(usage, stderr);
+			fputs("execsrv-hub: see execsrv-hub --help\n", stderr);
 			return EXIT_USAGE;
 		}
 	if (optind < argc) {
-		fputs(usage, stderr);
+		fprintf(stderr, "execsrv-hub: unexpected argument \"%s\" "
+		    "(see execsrv-hub --help)\n", argv[optind]);
 		return EXIT_USAGE;
 	}
 	/* What a reload reads must not depend on the folder. */
-	if (m.how.path != NULL && (m.how.path = realpath(m.how.path,
-	    NULL)) == NULL) {
-		perror("execsrv-hub: -f");
+	path = m.how.path;
+	if (path != NULL && (m.how.path = realpath(path, NULL)) == NULL) {
+		fprintf(stderr, "execsrv-hub: %s: %s\n", path,
+		    strerror(errno));
 		return EXIT_CONFIG;
 	}
 	if (keymem_init() == -1 || sodium_init() == -1 ||

@@ -49,13 +49,27 @@ remote_options_complain(struct conf_error *e, const char *text)
 	return conf_fail(e, "%s", text);
 }
 
+/* A switch that is given, but not --remote. */
+static const char *
+remote_options_given(const struct remote_options *o)
+{
+	return o->is_forward ? "forward" :
+	    o->environment != NULL ? "--environment-id" :
+	    o->executor != NULL ? "--executor-id" :
+	    o->name != NULL ? "--name" :
+	    o->transport != NULL ? "--remote-transport" :
+	    o->connect != NULL ? "--connect" :
+	    o->bearer_stdin ? "--registration-bearer-stdin" :
+	    "--executor-credential-stdin";
+}
+
 /* What does not go together, or is missing. */
 static int
 remote_options_check(const struct remote_options *o, struct conf_error *e)
 {
 	if (o->url == NULL)
-		return remote_options_complain(e,
-		    "--environment-id and similar ones need --remote");
+		return conf_fail(e, "%s needs --remote",
+		    remote_options_given(o));
 	if ((o->environment != NULL) == (o->executor != NULL))
 		return remote_options_complain(e,
 		    "--remote needs --environment-id, or "

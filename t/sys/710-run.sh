@@ -50,7 +50,7 @@ same environment "$(cat "$DIR/out")" "2=3 there none ${TERM-none} path" ||
     same environment "$(cat "$DIR/out")" "2=3 there none none path"
 for bad in =x ''; do
 	expect 125 "$CTL" run -e "$bad" -- true
-	has_line "$DIR/err" 'not NAME or NAME=VALUE' || fail "-e '$bad'"
+	has_line "$DIR/err" 'expected NAME or NAME=VALUE' || fail "-e '$bad'"
 done
 
 # The folder we are in, or another.

@@ -222,7 +222,7 @@ refuses() {
 refuses 127 "no-such-command: command not found" -- no-such-command
 refuses 127 "$DIR/none: No such file or directory" -- "$DIR/none"
 refuses 126 "$DIR: Permission denied" -- "$DIR"
-refuses 125 "true: working directory: No such file or directory" \
+refuses 125 "$DIR/none: working directory: No such file or directory" \
     -C "$DIR/none" -- true
 refuses 127 "true; true: command not found; a line of a shell is run by: sh -c '...'" \
     -- "true; true"

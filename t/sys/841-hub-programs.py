@@ -316,7 +316,7 @@ def configurations():
     check(complaint("")[0] == 0, "it is right")
     for text, words in (
             ("MayRegsiter x\n", 'did you mean "MayRegister"?'),
-            ("MayRegister x\n", "belongs into a block for the other side"),
+            ("MayRegister x\n", "belongs in a block for the other side"),
             ("FleetUrl x\n", "belongs before the first Match"),
             ("Match Executor group:x\n", "for Harness only"),
             ("Match Nobody x\n", "expected Executor or Harness"),

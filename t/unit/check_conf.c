@@ -225,7 +225,8 @@ START_TEST(test_all_mistakes)
 	    "expected a number from 0 to 19", conf_path);
 	snprintf(want[1], sizeof(want[1]), "%s:3: unknown keyword "
 	    "\"Nonsense\"", conf_path);
-	snprintf(want[2], sizeof(want[2]), "%s:4: Match: for whom?",
+	snprintf(want[2], sizeof(want[2]), "%s:4: Match: expected all, or "
+	    "User, Group, Address, Identity or Listener with patterns",
 	    conf_path);
 	snprintf(want[3], sizeof(want[3]), "%s:7: Nice: bad value \"y\": "
 	    "expected a number from 0 to 19", conf_path);
@@ -376,7 +377,7 @@ START_TEST(test_places)
 	ck_assert_int_eq(load("RegistryUrl https://a\nUplink x\n"), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, ":1: "));
 	ck_assert_ptr_nonnull(strstr(e.text,
-	    "\"RegistryUrl\" belongs into an Uplink block"));
+	    "\"RegistryUrl\" belongs in an Uplink block"));
 	ck_assert_uint_eq(c.nuplink, 1);
 	ck_assert_str_eq(c.uplink[0].url, "");
 	ck_assert_int_eq(load("Uplink x\nListen unix:/x\n"), -1);

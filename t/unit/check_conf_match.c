@@ -135,7 +135,7 @@ END_TEST
 
 START_TEST(test_match_bad)
 {
-	ck_fails("Match\n", "for whom");
+	ck_fails("Match\n", "expected all, or");
 	ck_fails("Match Usr a\n", "\"Usr\" is none of");
 	ck_fails("Match User\n", "User without a pattern");
 	ck_fails("Match User a,\n", "bad pattern");

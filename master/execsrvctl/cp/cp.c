@@ -228,8 +228,9 @@ cp_command(const struct cp_options *o)
 	struct execsrv_error	 e;
 
 	if ((c.x = execsrv_open(o->url, &how, &e)) == NULL) {
-		cp_complain(&c, o->url, "%s", e.text);
-		return c.status;
+		/* Which names the server. */
+		fprintf(stderr, "execsrvctl: %s\n", e.text);
+		return NOT_COPIED;
 	}
 	c.is_shown = !o->quiet && isatty(STDERR_FILENO) &&
 	    !(o->is_piped && !o->is_upload && isatty(STDOUT_FILENO));

@@ -478,7 +478,12 @@ fleet_command(struct fleet_options *o, int argc, char **argv)
 	const struct fleet_row	*row = fleet_rows;
 	int			 r = fleet_read(o, &w, argc, argv);
 
-	if (r == 1 || r == -1 || optind == argc) {
+	if (r == 0 && optind == argc) {
+		fputs("execsrvctl: fleet: a command is missing (see "
+		    "execsrvctl fleet -h)\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (r == 1 || r == -1) {
 		fleet_usage(r == 1 ? stdout : stderr);
 		return r == 1 ? EXIT_OK : EXIT_USAGE;
 	}

@@ -122,7 +122,10 @@ static void
 fail_start(struct run *r, const struct execsrv_error *e)
 {
 	char	 text[1024];
-	int	 status = reason_of_start(r->name, e, text, sizeof(text));
+	bool	 is_folder = r->o->cwd != NULL &&
+		    strstr(e->text, "working directory:") != NULL;
+	int	 status = reason_of_start(is_folder ? r->o->cwd : r->name, e,
+		    text, sizeof(text));
 
 	run_fail(r, "%s", text);
 	r->status = status;

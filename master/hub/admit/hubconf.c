@@ -99,8 +99,8 @@ hubconf_unknown(const char *keyword, bool is_in_block, struct conf_error *e)
 		    r->keyword);
 	if ((r = conf_rows_find(rule_rows, HUBRULE_ROWS, keyword)) != NULL)
 		return conf_fail(e, "\"%s\" %s", r->keyword, is_in_block ?
-		    "belongs into a block for the other side" :
-		    "belongs into a Match block");
+		    "belongs in a block for the other side" :
+		    "belongs in a Match block");
 	if ((meant = editdist_nearest(keyword, hubconf_keyword, NULL)) != NULL)
 		return conf_fail(e, "unknown keyword \"%.60s\": did you mean "
 		    "\"%s\"?", keyword, meant);
