@@ -26,7 +26,8 @@ STATUS = {"execsrvd": (2, 78), "execsrv-hub": (2, 78),
 
 # A word of any kind, or nothing is said before a start.
 ANY_VALUE = {"RuntimeDirectory", "UplinkUser", "AuditLog", "BearerAudience",
-             "BearerIssuer", "DenySubject", "HubName", "HubUrl", "HubUser",
+             "BearerIssuer", "DenySubject", "Engine", "EngineSubject",
+             "InternalUrl", "HubName", "HubUrl", "HubUser",
              "LogTo", "MayConnect", "MayRegister", "RemoteUser"}
 
 
