@@ -13,13 +13,36 @@
 #include "common/program.h"
 
 #define PROGRAM		"execsrv-reach"
+#define WS		"ws://"
 #define WSS		"wss://"
 #define REMOTE		"remote:"
+
+/*
+ * Whether a ws:// URL has the name of a host, which is to be looked up.  The
+ * last part of a name has a letter first: other texts are addresses, or wrong.
+ */
+static bool
+has_name(const char *url)
+{
+	const char	*host = url + strlen(WS), *last;
+	size_t		 n;
+
+	if (strncasecmp(url, WS, strlen(WS)) != 0)
+		return false;
+	n = strspn(host, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
+	if (n == 0 || host[n] != ':' ||
+	    strncmp(host, "localhost:", n + 1) == 0)
+		return false;
+	for (last = host + n - 1; last > host && last[-1] != '.';)
+		last--;
+	return (*last >= 'a' && *last <= 'z') || (*last >= 'A' && *last <= 'Z');
+}
 
 bool
 execsrv_reach_is(const char *url)
 {
-	return strncasecmp(url, WSS, strlen(WSS)) == 0 ||
+	return strncasecmp(url, WSS, strlen(WSS)) == 0 || has_name(url) ||
 	    strncasecmp(url, REMOTE, strlen(REMOTE)) == 0;
 }
 
@@ -36,7 +59,7 @@ client_reach_take_url(struct execsrv_reach *r, const char *url,
 {
 	const char	*at = NULL;
 
-	if (strncasecmp(url, WSS, strlen(WSS)) != 0) {
+	if (strncasecmp(url, REMOTE, strlen(REMOTE)) == 0) {
 		url += strlen(REMOTE);
 		if ((at = strrchr(url, '@')) == NULL || at == url ||
 		    at[1] == '\0') {

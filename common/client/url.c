@@ -92,6 +92,8 @@ why_not(enum endpoint_error error)
 	switch (error) {
 	case ENDPOINT_SCHEME:
 		return "unknown scheme";
+	case ENDPOINT_HOST:
+		return "neither an address nor the name of a host";
 	case ENDPOINT_PORT:
 		return "the port must be 1 to 65535";
 	default:
@@ -113,7 +115,7 @@ execsrv_address_parse(const char *text, struct execsrv_address *a,
 		error = ENDPOINT_SCHEME;
 	if (error != ENDPOINT_OK) {
 		execsrv_error_set(e, EXECSRV_WHY_ARGUMENT, "%.200s: %s; "
-		    "expected ws://IP:PORT with a numeric IP, wss://HOST, "
+		    "expected ws://HOST:PORT, wss://HOST, "
 		    "unix:PATH or remote:ENVIRONMENT@https://REGISTRY", text,
 		    why_not(error));
 		return -1;

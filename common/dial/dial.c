@@ -225,8 +225,10 @@ certificate_trouble(struct lws *wsi)
 static void
 dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 {
-	const char	*refused = certificate_trouble(wsi);
-	char		 text[WHY_MAX];
+	static const char	 no_tls[] = "the server does not speak TLS, or "
+				    "in no way that is accepted here";
+	const char		*refused = certificate_trouble(wsi);
+	char			 text[WHY_MAX];
 
 	assert(c->wsi == NULL);
 	c->status = wsi == NULL ? 0 : lws_http_client_http_response(wsi);
@@ -235,6 +237,10 @@ dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 		snprintf(text, sizeof(text), "certificate of %.60s: %.60s",
 		    c->target.host, refused);
 		dial_note(c, text, strlen(text));
+	} else if (why != NULL && c->target.is_tls && !c->is_distrusted &&
+	    memmem(why, len, "SSL err", 7) != NULL) {
+		/* Its codes mean something to OpenSSL only. */
+		dial_note(c, no_tls, strlen(no_tls));
 	} else if (why != NULL && len > 0 && !c->is_distrusted) {
 		/* A refused certificate tells more than the next address. */
 		dial_note(c, why, len);

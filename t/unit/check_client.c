@@ -206,7 +206,8 @@ START_TEST(test_not_to_connect)
 		{ "stdio", "unknown scheme" },
 		{ "ws://127.0.0.1:0", "the port must be 1 to 65535" },
 		{ "ws://127.0.0.1", "the port must be 1 to 65535" },
-		{ "ws://h:1", "not a numeric IP or localhost" },
+		{ "ws://1.2.3:1", "neither an address nor the name of a host" },
+		{ "ws://h_:x:1", "neither an address nor the name of a host" },
 	};
 	struct execsrv_address		 u;
 	struct execsrv_error		 e;
@@ -221,6 +222,11 @@ START_TEST(test_not_to_connect)
 		    "%s", e.text);
 	}
 	ck_assert(execsrv_reach_is("WSS://h") && execsrv_reach_is("Remote:x"));
+	ck_assert(execsrv_reach_is("ws://h:1") &&
+	    execsrv_reach_is("ws://a-1.example.org:80/x"));
+	ck_assert(!execsrv_reach_is("ws://localhost:1") &&
+	    !execsrv_reach_is("ws://10.0.0.1:1") &&
+	    !execsrv_reach_is("ws://h") && !execsrv_reach_is("ws://[::1]:1"));
 }
 END_TEST
 

@@ -110,16 +110,16 @@ reach_take_token(struct reach *r)
 	return 0;
 }
 
-/* Credentials must not go in cleartext to other machines. */
+/* The credential of a registry must not go in cleartext to other machines. */
 static int
 reach_take_url(struct reach *r)
 {
 	if (r->reach_target.environment == NULL) {
 		r->ops = &reach_direct_ops;
 		if (target_parse(&r->target, r->reach_target.url, "ws",
-		    "wss") == -1 || !r->target.is_tls)
-			return reach_refuse(r, "expected "
-			    "wss://HOST[:PORT][/PATH]");
+		    "wss") == -1)
+			return reach_refuse(r, "expected ws://HOST:PORT[/PATH] "
+			    "or wss://HOST[:PORT][/PATH]");
 		return 0;
 	}
 	r->ops = &reach_remote_ops;

@@ -1,7 +1,7 @@
 /*
  * The target: the first line from libexecsrv, a JSON object.  Pure.
  *
- *	url		wss://..., or with environment that of a registry
+ *	url		ws(s)://..., or with environment that of a registry
  *	environment	id at the registry; optional
  *	token		bearer token; optional
  *	caFile		certificates to trust, not the system's; optional
