@@ -206,6 +206,18 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 		STAT_INC(c->master, memory_refused);
 }
 
+static void
+on_operate(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Operate	*in = body;
+
+	(void)m;
+	if (c->route == NULL)
+		child_violates(c, "operate");
+	else
+		ctl_operate(c->master->ctl, c, in->ticket);
+}
+
 /* Only once, so that each guess takes a connection. */
 static void
 on_credential(struct child *c, const void *body, struct ipc_msg *m)
@@ -381,6 +393,7 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 	child_set_state(c, CHILD_SERVING);
 	log_word(c->version, sizeof(c->version), in->version,
 	    strlen(in->version));
+	out.operates = true;
 	chan_send(c->chan, IPC_adopted, &out, -1);
 	give_log(c);
 	if (!r->opened) {
@@ -423,6 +436,7 @@ static const struct {
 	[IPC_report] = { on_report, IN(SERVING) | IN(LEAVING) },
 	[IPC_acted] = { on_acted, IN(SERVING) | IN(LEAVING) },
 	[IPC_load] = { on_load, IN(SERVING) },
+	[IPC_operate] = { on_operate, IN(SERVING) },
 	[IPC_credential] = { on_credential, IN(GREETING) },
 	[IPC_greeted] = { on_greeted, IN(GREETING) },
 	[IPC_turned_away] = { on_turned_away, IN(GREETING) },

@@ -179,6 +179,7 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 	if ((s.link = link_new(*base, sock, s.env.set.run_dir,
 	    s.env.set.orphan_ttl_ms, &worker_serve_link_events, &s)) == NULL)
 		fatal("cannot set up the channel to the master");
+	link_set_operates(s.link, a->operates);
 	rpc_init(&rpc, &s, a->strict, exe);
 	if (a->greeted)
 		session_begin(&s, a->message.data, a->message.len);

@@ -16,6 +16,7 @@
 #include "worker/rpc/httpjobs.h"
 #include "worker/rpc/netjobs.h"
 #include "worker/rpc/netrefused.h"
+#include "worker/rpc/operations.h"
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/start.h"
 #include "worker/session/budget.h"
@@ -36,6 +37,8 @@ on_resume(struct session *s, const void *body, struct ipc_msg *m)
 	link_flush(s->link);
 	out.ticket = in->ticket;
 	out.verdict = IPC__VERDICT__ATTACHED;
+	if (rpc_wants_to_take(in->message.data, in->message.len))
+		session_give_away(s);
 	if ((copy = malloc(in->message.len + 1)) != NULL) {
 		memcpy(copy, in->message.data, in->message.len);
 		out.verdict = session_resume(s, m->fd,
@@ -218,6 +221,19 @@ on_memory(struct session *s, const void *body, struct ipc_msg *m)
 	budget_answered(&s->budget, in->output, in->message);
 }
 
+static void
+on_operating(struct session *s, const void *body, struct ipc_msg *m)
+{
+	operations_on_channel(s->arg, body, m);
+}
+
+static void
+on_operate_refused(struct session *s, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	operations_on_refused(s->arg, body);
+}
+
 typedef void	 serve_fn(struct session *s, const void *body,
 		    struct ipc_msg *m);
 
@@ -232,6 +248,8 @@ static serve_fn *const handlers[IPC_KINDS] = {
 	[IPC_transcript_refused] = on_transcript_refused,
 	[IPC_memory] = on_memory,
 	[IPC_log_pipe] = on_log_pipe,
+	[IPC_operating] = on_operating,
+	[IPC_operate_refused] = on_operate_refused,
 };
 
 static void
@@ -256,6 +274,7 @@ worker_serve_on_orphaned(void *arg)
 	struct session	*s = arg;
 
 	budget_on_master_gone(&s->budget);
+	operations_on_orphaned(s->arg);
 	return !session_is_new(s) && !s->client.is_stdio;
 }
 
@@ -287,6 +306,7 @@ worker_serve_on_gone(void *arg)
 	struct session	*s = arg;
 
 	transcripts_lost(s->transcripts);
+	operations_on_orphaned(s->arg);
 	budget_on_master_gone(&s->budget);
 	if (session_is_new(s) || s->state == SESSION_RELEASED)
 		s->done = true;
@@ -312,6 +332,7 @@ worker_serve_on_conn(void *arg, struct conn *c)
 		return;
 	fsjobs_on_conn_end(arg);
 	httpjobs_on_conn_end(arg);
+	operations_on_conn_end(arg);
 }
 
 static void
@@ -384,4 +405,5 @@ worker_serve_fini(struct rpc *rpc)
 	netjobs_free(rpc);
 	fsjobs_free(rpc);
 	rpc_fini(rpc);
+	operations_free(rpc);
 }

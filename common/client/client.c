@@ -364,6 +364,11 @@ client_on_note(void *arg, const struct json *j, const char *name,
 		opening_end(&x->opening);
 		execsrv_tell_status(x);
 	}
+	if (strcmp(name, "session/taken") == 0) {
+		execsrv_fail(x, EXECSRV_WHY_ENDED,
+		    "another client has taken the session");
+		return;
+	}
 	if (!x->events->on_note(x, j, name, params) && x->on_note != NULL)
 		pass_note(x, j, name, params);
 }

@@ -145,12 +145,13 @@ struct execsrv_options {
 	const char	*reach_program;	/* its path; NULL: where it is found */
 	int		 open_ms;	/* how long to try for the first
 					   connection; 0: once */
+	bool		 take;		/* resume_session from its client */
 	EXECSRV_ROOM(8);
 };
 
 /*
- * Connect to ws://IP:PORT (numeric, or localhost), wss://HOST[:PORT], unix:PATH
- * or remote:ENVIRONMENT@https://REGISTRY, and open a session.  o may be NULL.
+ * Connect to ws://HOST:PORT, wss://HOST[:PORT], unix:PATH or
+ * remote:ENVIRONMENT@https://REGISTRY, and open a session.  o may be NULL.
  * Free with execsrv_close(); NULL with the reason in e.
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,

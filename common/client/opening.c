@@ -93,6 +93,7 @@ opening_take_options(struct opening *o, const struct execsrv_options *options,
 		o->connect_ms = options->connect_ms;
 	if (options->initialize_ms > 0)
 		o->initialize_ms = options->initialize_ms;
+	o->takes = options->take;
 	if (options->open_ms > 0)
 		o->open_ms = options->open_ms;
 	if (options->bearer_token != NULL &&
@@ -187,6 +188,10 @@ opening_put_initialize(const struct opening *o, struct buf *b)
 	if (session[0] != '\0') {
 		json_out_key(&out, "resumeSessionId");
 		json_out_str(&out, session);
+	}
+	if (o->session[0] == '\0' && o->resume[0] != '\0' && o->takes) {
+		json_out_key(&out, "execsrvTake");
+		json_out_bool(&out, true);
 	}
 	/* Of a session of our own it is known what its server takes. */
 	if (o->session[0] != '\0' && opening_can(o, "execsrvHold")) {

@@ -30,6 +30,7 @@ struct opening {
 	int			 connect_ms, initialize_ms;
 	int			 open_ms;	/* 0: tried once */
 	char			 resume[128];	/* a session; empty: none */
+	bool			 takes;		/* it from its client */
 	char			 tag[24];	/* in ids, of such a session */
 	/* What initialize told. */
 	enum session_phase	 phase;

@@ -71,6 +71,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	settings.s.as_max = limits.as_max;
 	settings.s.tasks_max = limits.tasks_max;
 	out->settings = &settings.s;
+	out->operates = true;
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;
 	c->max_running = settings.s.max_processes;

@@ -20,13 +20,9 @@
 #include "master/auth/names.h"
 #include "master/auth/peer_sandbox.h"
 
-#define CLIENTS_MAX	64	/* operators at a time */
-#define OTHERS_MAX	48	/* of them without sees_all */
-#define USER_MAX	8	/* of them by one such user */
 #define IDLE_MS		10000	/* to wait for the first request */
 #define TABLE_MAX	(16 * 1024 * 1024) /* bytes queued for a client */
 #define PAUSE_MS	100	/* when descriptors run out */
-#define NOBODY	((uid_t)-1)	/* not a valid uid */
 #define PREFIX_MIN	4	/* characters of an id, to find a session */
 
 /* An answer that an operator waits for. */
@@ -35,7 +31,7 @@ struct awaited {
 	unsigned	 id;			/* of the child */
 };
 
-enum who { ANY, OWNER };
+enum who { ANY, OWN, OWNER };
 
 static const struct {
 	const char	*name;
@@ -112,7 +108,7 @@ open_socket(struct ctl *c)
 	 */
 	c->fd = handoff_take(&c->master->handed, HANDOFF_CONTROL);
 	if (c->fd == -1 && (c->fd = rundirs_listen(c->master->rundir.path,
-	    CTL_SOCKET, for_all ? 0111 : 0117, CLIENTS_MAX)) == -1)
+	    CTL_SOCKET, for_all ? 0111 : 0117, CTL_CLIENTS_MAX)) == -1)
 		return -1;
 	return set_group(c);
 }
@@ -250,7 +246,9 @@ ctl_on_request(void *arg, struct ipc_msg *m)
 	} else if (in->n_arg < commands[i].min ||
 	    in->n_arg > commands[i].max) {
 		ctl_put_end(cl, 2, "wrong number of arguments");
-	} else if (commands[i].who == OWNER && !cl->sees_all) {
+	} else if (cl->who.session != 0 && commands[i].who != OWN) {
+		ctl_put_end(cl, CTL_DENIED, "only on the machine itself");
+	} else if (commands[i].who == OWNER && !cl->who.sees_all) {
 		ctl_audit(cl, "may not %s", in->command);
 		cl->command = commands[i].name;
 		ctl_act(cl);
@@ -329,82 +327,21 @@ ctl_on_pause(void *arg)
 	io_start(&c->accept_ev);
 }
 
-/* Refuse a process in a sandbox, which may not hide the run directory. */
-static bool
-ctl_is_inside(int fd, pid_t pid)
-{
-	const char	*why = peer_sandbox_why(fd, pid);
-
-	if (why != NULL)
-		log_info("control: pid %ld: refused: %s", (long)pid, why);
-	return why != NULL;
-}
-
-/* Whether only our user can enter the run directory. */
-static bool
-ctl_is_ours_alone(const struct master *m)
-{
-	struct stat	 st;
-
-	return !m->start.is_root && stat(m->rundir.path, &st) == 0 &&
-	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
-}
-
-/* Return the uid of a client, or NOBODY: not mapped (master/auth/idmap.h). */
-static uid_t
-user_of(const struct ctl *c, uid_t uid)
-{
-	return idmap_is_user(&c->master->start.idmap, uid) ||
-	    ctl_is_ours_alone(c->master) ? uid : NOBODY;
-}
-
-static bool
-sees_all(uid_t uid)
-{
-	return uid == 0 || uid == geteuid();
-}
-
-/* Whether a user may have one more client; others leave room for root. */
-static bool
-ctl_has_room(const struct ctl *c, uid_t uid)
-{
-	const struct ctl_client	*cl;
-	unsigned		 of_user = 0, of_others = 0;
-
-	if (sees_all(uid))
-		return c->nclients < CLIENTS_MAX;
-	TAILQ_FOREACH(cl, &c->clients, entry) {
-		of_user += cl->uid == uid;
-		of_others += !cl->sees_all;
-	}
-	return of_user < USER_MAX && of_others < OTHERS_MAX &&
-	    c->nclients < CLIENTS_MAX;
-}
-
 struct ctl_client *
-ctl_admit(struct ctl *c, int fd)
+ctl_add(struct ctl *c, int fd, const struct ctl_who *who)
 {
 	struct ctl_client	*cl;
-	struct ucred		 cred;
-	socklen_t		 len = sizeof(cred);
-	uid_t			 uid;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
-	    !ctl_has_room(c, uid = user_of(c, cred.uid)) ||
-	    ctl_is_inside(fd, cred.pid) ||
-	    (cl = calloc(1, sizeof(*cl))) == NULL) {
+	if ((cl = calloc(1, sizeof(*cl))) == NULL) {
 		fd_close(&fd);
 		return NULL;
 	}
 	cl->ctl = c;
 	cl->stream = -1;
-	cl->uid = uid;
-	cl->pid = cred.pid;
-	cl->sees_all = sees_all(uid);
+	cl->who = *who;
 	map_init(&cl->awaited);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
-	assert(c->nclients <= CLIENTS_MAX);
 	timer_init(&cl->late_ev, c->master->base, ctl_on_late, cl);
 	if ((cl->chan = chan_new(c->master->base, fd, IPC_ROLE_MASTER,
 	    IPC_ROLE_OPERATOR, ctl_on_request, on_client_end, cl)) == NULL) {
@@ -419,6 +356,12 @@ ctl_admit(struct ctl *c, int fd)
 	return cl;
 }
 
+void
+ctl_expect(struct ctl_client *c)
+{
+	timer_set(&c->late_ev, IDLE_MS);
+}
+
 static void
 accept_one(struct ctl *c, int lfd)
 {
@@ -428,7 +371,7 @@ accept_one(struct ctl *c, int lfd)
 	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) !=
 	    -1) {
 		if ((cl = ctl_admit(c, fd)) != NULL)
-			timer_set(&cl->late_ev, IDLE_MS);
+			ctl_expect(cl);
 	} else if (errno != EAGAIN && errno != ECONNABORTED) {
 		io_stop(&c->accept_ev);
 		timer_set(&c->pause_ev, PAUSE_MS);
@@ -467,7 +410,11 @@ ctl_on_accept(void *arg)
 bool
 ctl_may_see(const struct ctl_client *c, const struct route *r)
 {
-	return r->opened && (c->sees_all || c->uid == r->client_uid);
+	if (c->who.session != 0)
+		return r->opened && r->number != c->who.session &&
+		    strcmp(c->who.identity, r->identity) == 0;
+	return r->opened && (c->who.sees_all ||
+	    c->who.uid == r->client_uid);
 }
 
 void
@@ -479,8 +426,8 @@ ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_info("control: uid %lu, pid %ld: %s", (unsigned long)c->uid,
-	    (long)c->pid, text);
+	log_info("control: uid %lu, pid %ld: %s", (unsigned long)c->who.uid,
+	    (long)c->who.pid, text);
 }
 
 void
@@ -491,8 +438,8 @@ ctl_act(struct ctl_client *c)
 	c->is_act = true;
 	c->denied = NULL;
 	c->act.event = AUDIT_control;
-	c->act.by_uid = AUDIT_N(c->uid);
-	c->act.by_pid = AUDIT_N(c->pid);
+	c->act.by_uid = AUDIT_N(c->who.uid);
+	c->act.by_pid = AUDIT_N(c->who.pid);
 	c->act.command = c->command;
 	c->process[0] = '\0';
 }

@@ -31,6 +31,13 @@ int		 ctl_asker(const struct ctl *c);
 void		 ctl_on_upgraded(struct ctl *c,
 		    const struct upgrade_result *r);
 
+/*
+ * A worker asks for a channel like that of an operator, for the client of its
+ * session: send it, or why not.
+ */
+void		 ctl_operate(struct ctl *c, struct child *from,
+		    uint32_t ticket);
+
 /* A worker is gone: stop waiting for its answers. */
 void		 ctl_on_child_gone(struct ctl *c, struct child *child);
 

@@ -378,12 +378,12 @@ ctl_reload(struct ctl_client *c)
 	struct reloaded		 done;
 
 	ctl_act(c);
-	if (!c->sees_all) {
+	if (!c->who.sees_all) {
 		ctl_put_end(c, CTL_DENIED, "only root and the user who runs "
 		    "the daemon may do that");
 		return;
 	}
-	log_info("control: uid %lu: reload", (unsigned long)c->uid);
+	log_info("control: uid %lu: reload", (unsigned long)c->who.uid);
 	if (m->stopping) {
 		ctl_put_end(c, 1, "the server is stopping");
 		return;

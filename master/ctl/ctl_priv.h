@@ -13,6 +13,7 @@
 #define CTL_CELLS_MAX	48	/* columns of a table */
 #define CTL_BATCH	1024	/* cells that go in one message */
 #define CTL_BATCH_BYTES	(16 * 1024)
+#define CTL_CLIENTS_MAX	64	/* operators at a time */
 #define CTL_DENIED	4	/* exit status, as of LSB init scripts */
 #define CTL_NAME_MAX	64	/* bytes of a process name in logs */
 #define CTL_ASKED_MAX	16	/* bytes of an id in logs: not all of it */
@@ -35,15 +36,26 @@ enum ctl_outcome { CTL_ANSWERED, CTL_GONE, CTL_LATE };
 typedef void ctl_acted_fn(struct ctl_client *c, struct child *child,
     enum ctl_outcome outcome, const Ipc__Acted *in);
 
+/* Who asks. */
+struct ctl_who {
+	uid_t		 uid;
+	pid_t		 pid;
+	bool		 sees_all;
+	/*
+	 * The number of a session whose client asks: it sees the other sessions
+	 * of its identity only.  0: an operator.
+	 */
+	unsigned	 session;
+	char		 identity[IDENTITY_MAX];
+};
+
 /* A connected operator. */
 struct ctl_client {
 	TAILQ_ENTRY(ctl_client)	 entry;
 	struct ctl		*ctl;
 	struct chan		*chan;
 	int			 fd;		/* the channel's */
-	uid_t			 uid;
-	pid_t			 pid;
-	bool			 sees_all;
+	struct ctl_who		 who;
 	const Ipc__CtlRequest	*in;		/* while its handler runs */
 	bool			 waits;		/* for the server's end */
 	bool			 watches;	/* events */
@@ -141,8 +153,15 @@ uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 /* Answer all clients that wait for the server's end with a reason. */
 void	 ctl_end_waits(struct ctl *c, const char *why);
 
-/* Admit a client (fd is taken), or NULL. */
+/*
+ * Admit a client (fd is taken), or NULL: whoever connects to the socket; one
+ * that is known.
+ */
 struct ctl_client *ctl_admit(struct ctl *c, int fd);
+struct ctl_client *ctl_add(struct ctl *c, int fd, const struct ctl_who *who);
+
+/* Its first request must come in time. */
+void	 ctl_expect(struct ctl_client *c);
 
 /* The client that asked for an upgrade, or NULL. */
 struct ctl_client *ctl_find_asker(const struct ctl *c);

@@ -122,7 +122,7 @@ ctl_status(struct ctl_client *c)
 	    (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	put_listeners(&row, &m->listen.metrics, false,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
-	put_uplinks(&row, m, c->sees_all);
+	put_uplinks(&row, m, c->who.sees_all);
 	ctl_row_text(&row, m->sockmark == 0 ? "" :
 	    peer_way_name(m->listen.peer_way));
 	ctl_row_text(&row, m->rundir.path);
@@ -295,7 +295,7 @@ ctl_show(struct ctl_client *c)
 
 	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
 		return;
-	if (r->client_uid != c->uid) {
+	if (r->client_uid != c->who.uid) {
 		ctl_act(c);
 		ctl_act_on(c, r, NULL);
 	}
@@ -407,7 +407,7 @@ ctl_uplinks(struct ctl_client *c)
 	const struct remote		*r;
 
 	ctl_put_head(c, columns);
-	if (c->sees_all)
+	if (c->who.sees_all)
 		TAILQ_FOREACH(r, &ctl_master(c->ctl)->uplinks.list, entry)
 			put_uplink(c, r);
 	ctl_put_end(c, 0, NULL);

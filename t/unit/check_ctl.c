@@ -51,6 +51,7 @@ struct chan {
 	char		 text[16384];	/* rows and ends, a line each */
 	size_t		 ncolumns;
 	unsigned	 nrows, nends;
+	unsigned	 nchannels;	/* that a worker got */
 	int		 stream;		/* descriptor it got; or -1 */
 };
 
@@ -281,7 +282,14 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	const Ipc__CtlEnd	*end = body;
 	size_t			 i, used = strlen(c->text);
 
-	ck_assert(!c->is_closed && (fd == -1 || kind == IPC_ctl_stream));
+	ck_assert(!c->is_closed && (fd == -1 || kind == IPC_ctl_stream ||
+	    kind == IPC_operating));
+	if (kind == IPC_operating || kind == IPC_operate_refused) {
+		c->nchannels += kind == IPC_operating;
+		snprintf(c->text, sizeof(c->text), "%s", kind == IPC_operating ?
+		    "" : ((const Ipc__OperateRefused *)body)->why);
+		return;
+	}
 	if (kind == IPC_ctl_head) {
 		join(c->columns, sizeof(c->columns), head->column,
 		    head->n_column);
@@ -736,9 +744,11 @@ static const struct {
 	const char	*name;
 	size_t		 min, max;
 	bool		 is_owners;
+	bool		 is_own;	/* for clients of sessions as well */
 } rows[] = {
-#define ANY	false
-#define OWNER	true
+#define ANY	false, false
+#define OWN	false, true
+#define OWNER	true, false
 #define CTL(name, fn, form, who, option, min, max, arguments, help)	\
 	{ name, min, max, who },
 #define LOCAL(name, fn, arguments, help)
@@ -746,6 +756,7 @@ static const struct {
 #undef CTL
 #undef LOCAL
 #undef ANY
+#undef OWN
 #undef OWNER
 };
 
@@ -886,6 +897,82 @@ START_TEST(test_idle)
 	c = client(ANN);
 	turn();
 	ck_assert(c->is_closed);
+}
+END_TEST
+
+/* --- clients of sessions --- */
+
+/* The client of a session asks, by its worker. */
+static struct chan *
+client_of(unsigned session)
+{
+	unsigned	 before = nchans;
+
+	worker_chans[session].nchannels = 0;
+	ctl_operate(ctl, &workers[session], 5);
+	ck_assert_uint_eq(nchans, before + worker_chans[session].nchannels);
+	return nchans > before ? &chans[before] : NULL;
+}
+
+/* It sees the other sessions of its identity, and no more if it is root. */
+START_TEST(test_far_sees)
+{
+	struct chan	*c;
+
+	add_session(0, DAEMON, true);
+	add_session(1, DAEMON, false);
+	add_session(2, DAEMON, false);
+	add_session(3, ANN, false);
+	snprintf(sessions[2].identity, sizeof(sessions[2].identity),
+	    "token:x");
+	c = client_of(0);
+	command(c, "sessions", 0);
+	ck_assert_uint_eq(c->nrows, 1);
+	CELL(c, "session", "2");
+	command(c, "show", 1, "2");
+	CELL(c, "session", "2");
+	command(c, "show", 1, "1");
+	ANSWER(c, "end 1: no such session: 1\n");
+	command(c, "kill", 1, "3");
+	ANSWER(c, "end 1: no such session: 3\n");
+	command(c, "kill", 1, "4");
+	ANSWER(c, "end 1: no such session: 4\n");
+	ck_assert_str_eq(last.result, "denied");
+	ck_assert_uint_eq(last.by, DAEMON);
+}
+END_TEST
+
+START_TEST(test_far_commands)
+{
+	struct chan	*c;
+
+	add_session(0, DAEMON, true);
+	c = client_of(0);
+	command(c, rows[_i].name, rows[_i].min, "9", "9", "9");
+	if (rows[_i].is_own)
+		ck_assert_ptr_null(strstr(c->text, "machine"));
+	else
+		ANSWER(c, "end 4: only on the machine itself\n");
+	ck_assert_uint_eq(ndrains + nreopened, 0);
+}
+END_TEST
+
+/* A worker gets as many as a user, whoever the user is. */
+START_TEST(test_far_room)
+{
+	struct chan	*c;
+	unsigned	 i;
+
+	add_session(0, 0, true);
+	for (i = 0; i < 8; i++)
+		ck_assert_ptr_nonnull(c = client_of(0));
+	ck_assert_ptr_null(client_of(0));
+	ck_assert_str_eq(worker_chans[0].text, "too many requests are waiting");
+	ck_assert_ptr_nonnull(client(0));
+	c->on_end(c->arg, 0);
+	ck_assert_ptr_nonnull(client_of(0));
+	is_late = true;
+	ck_assert_ptr_null(client_of(0));
 }
 END_TEST
 
@@ -1540,6 +1627,9 @@ main(void)
 	tcase_add_test(t, test_room);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_idle);
+	tcase_add_test(t, test_far_sees);
+	tcase_add_loop_test(t, test_far_commands, 0, ROWS);
+	tcase_add_test(t, test_far_room);
 	tcase_add_test(t, test_status);
 	tcase_add_test(t, test_status_states);
 	tcase_add_test(t, test_sessions);

@@ -40,6 +40,7 @@ struct rpc {
 	struct fsjobs		*fsjobs;
 	struct httpjobs		*httpjobs;
 	struct netjobs		*netjobs;
+	struct operations	*operations;
 	/* An answer to a request of ours; false: there was none.  Or NULL. */
 	bool			(*on_answer)(struct rpc *, int64_t id,
 				    uint32_t result);
@@ -125,6 +126,10 @@ void	 rpc_ok(struct rpc_req *req);
  */
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 		    void *waiter) MUST_CHECK;
+
+/* Whether a first message is an initialize that takes a session from its
+   client. */
+bool	 rpc_wants_to_take(const void *text, size_t len);
 
 /* See struct session_events; arg: the struct rpc. */
 void	 rpc_on_message(void *arg, char *text, size_t len, bool is_utf8);

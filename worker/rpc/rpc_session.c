@@ -1,6 +1,7 @@
 /* initialize, session/close, session/retain (PROTOCOL 4.1, 4.6, 10.1). */
 #include "worker/rpc/rpc_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/ipc/ipc.h"
@@ -36,6 +37,29 @@ rpc_on_decided(void *arg, struct rpc_req *req, Ipc__Verdict v)
 	else
 		rpc_error(req, v == IPC__VERDICT__ATTACHED ? ERR_ATTACHED :
 		    ERR_UNKNOWN_SESSION, NULL);
+}
+
+bool
+rpc_wants_to_take(const void *text, size_t len)
+{
+	struct json	 j;
+	uint32_t	 params, takes;
+	char		*copy = malloc(len + 1);
+	bool		 r = false;
+
+	json_init(&j);
+	if (copy != NULL && memmem(text, len, "execsrvTake", 11) != NULL) {
+		memcpy(copy, text, len);	/* the parser changes it */
+		r = json_parse(&j, copy, len) == 0 &&
+		    json_tok(&j, 0)->type == JSON_OBJECT &&
+		    (params = json_find(&j, 0, "params")) != 0 &&
+		    json_tok(&j, params)->type == JSON_OBJECT &&
+		    (takes = json_find(&j, params, "execsrvTake")) != 0 &&
+		    json_tok(&j, takes)->type == JSON_TRUE;
+	}
+	json_fini(&j);
+	free(copy);
+	return r;
 }
 
 static void

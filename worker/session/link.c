@@ -40,6 +40,7 @@ struct link {
 	STAILQ_HEAD(, kept) kept;
 	unsigned	 nkept;
 	const char	*client;	/* its name, borrowed; or NULL */
+	bool		 operates;	/* the master answers Operate */
 	struct successor successor;
 	struct timer	 again_ev;
 };
@@ -100,11 +101,12 @@ kept_free(struct link *l, struct kept *k)
 }
 
 static void
-link_on_adopted(struct link *l)
+link_on_adopted(struct link *l, const Ipc__Adopted *in)
 {
 	struct kept	*k;
 
 	l->state = LINK_UP;
+	l->operates = in->operates;
 	log_info("adopted by the next master");
 	while ((k = STAILQ_FIRST(&l->kept)) != NULL) {
 		chan_send(l->chan, k->kind, k->body, -1);
@@ -122,7 +124,7 @@ link_on_msg(void *arg, struct ipc_msg *m)
 
 	assert(l->chan != NULL);
 	if (m->kind == IPC_adopted && l->state == LINK_KNOCKING)
-		link_on_adopted(l);
+		link_on_adopted(l, (const Ipc__Adopted *)m->body);
 	else
 		l->events->on_msg(l->arg, m);
 }
@@ -333,6 +335,24 @@ link_ask_memory(struct link *l, uint64_t output, uint64_t message)
 	out.output = output;
 	out.message = message;
 	link_put(l, IPC_memory_ask, &out, -1);
+	return 0;
+}
+
+void
+link_set_operates(struct link *l, bool operates)
+{
+	l->operates = operates;
+}
+
+int
+link_operate(struct link *l, uint32_t ticket)
+{
+	Ipc__Operate	 out = IPC__OPERATE__INIT;
+
+	if (l->state != LINK_UP || !l->operates)
+		return -1;
+	out.ticket = ticket;
+	link_put(l, IPC_operate, &out, -1);
 	return 0;
 }
 

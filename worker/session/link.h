@@ -80,6 +80,13 @@ bool	 link_survives(const struct link *l);
 /* Request memory, in bytes.  0, or -1: no master. */
 int	 link_ask_memory(struct link *l, uint64_t output, uint64_t message);
 
+/*
+ * Whether the master answers link_operate(), which asks it for a channel.  0,
+ * or -1: it does not.
+ */
+void	 link_set_operates(struct link *l, bool operates);
+int	 link_operate(struct link *l, uint32_t ticket);
+
 void	 link_load(struct link *l, unsigned running);
 
 /*

@@ -216,6 +216,10 @@ void	 session_attach(struct session *s);
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
 
+/* Another client takes the session: tell the present one, if any, and end its
+   connection. */
+void	 session_give_away(struct session *s);
+
 /* Reap exited children, some now and the rest soon.  arg: the session. */
 void	 session_reap(void *arg);
 

@@ -170,29 +170,41 @@ const struct session_kill_events	 session_kill_events = {
 	session_reap, is_notified, session_end_on_killed
 };
 
-/* Tell the client that the session ends.  May end the connection. */
+/* Tell the client what becomes of the session.  May end the connection. */
 static void
-notify_ending(struct session *s)
+notify_session(struct session *s, const char *note, const char *why)
 {
 	struct json_out	 o;
 	struct buf	 b;
 
-	assert(s->conn != NULL && s->state == SESSION_CLOSING);
+	assert(s->conn != NULL);
 	buf_init(&b, LIMIT_MESSAGE);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
 	json_out_key(&o, "method");
-	json_out_str(&o, note_ENDING);
+	json_out_str(&o, note);
 	json_out_key(&o, "params");
 	json_out_open(&o, '{');
 	json_out_key(&o, "reason");
-	json_out_str(&o, s->end.why);
+	json_out_str(&o, why);
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	/* Without memory the client only sees the close. */
 	if (json_out_fini(&o) == 0)
 		(void)conn_send(s->conn, (char *)buf_data(&b), b.len);
 	buf_fini(&b);
+}
+
+void
+session_give_away(struct session *s)
+{
+	static const char	 why[] = "another client has taken the session";
+
+	if (s->state != SESSION_ATTACHED || s->client.is_stdio)
+		return;
+	notify_session(s, note_TAKEN, why);
+	if (s->conn != NULL)
+		conn_close(s->conn, 1000, why);
 }
 
 /*
@@ -229,7 +241,7 @@ session_end_with(struct session *s, const char *why, uint64_t grace,
 	if (s->conn != NULL && code == 1000)
 		conn_close(s->conn, code, why);
 	else if (s->conn != NULL)
-		notify_ending(s);
+		notify_session(s, note_ENDING, s->end.why);
 	session_kill_start(&s->kill, s->env.cgroups, grace);
 }
 
