@@ -156,3 +156,22 @@ config_check(const char *file, bool is_json)
 		return EXIT_OTHER;
 	return is_right ? EXIT_OK : EXIT_CONFIG;
 }
+
+int
+config_show(const char *dir, bool is_json)
+{
+	struct control_error	 e;
+	struct table		*t;
+	struct table_look	 look = { .no_header = true };
+	int			 status;
+
+	status = control_ask_simply(dir, "settings", &t, &e);
+	control_complain(&e);
+	if (status == EXIT_OK && is_json)
+		status = table_print_json(t, false, stdout) == -1 ?
+		    EXIT_OTHER : EXIT_OK;
+	else if (status == EXIT_OK)
+		table_print(t, &look, stdout);
+	table_free(&t);
+	return status;
+}

@@ -9,3 +9,6 @@
  * output.  Return the exit status.
  */
 int	 config_check(const char *file, bool is_json);
+
+/* Print the daemon's settings as a file, or as JSON.  The exit status. */
+int	 config_show(const char *dir, bool is_json);

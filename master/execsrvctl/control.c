@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/ipc/ipc.h"
 #include "common/rundirs.h"
+#include "master/execsrvctl/control_far.h"
 
 #define CONTROL_SOCKET	"control.sock"
 #define ANSWER_MS	2000	/* of silence */
@@ -303,17 +304,14 @@ control_read_answer(int fd, const struct control_request *q,
 	}
 }
 
-int
-control_ask(const struct control_request *q, struct table **t_out,
+/* Ask the daemon of a run directory. */
+static int
+control_ask_near(const struct control_request *q, struct table **t_out,
     int *stream_out, struct control_error *e)
 {
 	Ipc__CtlRequest	 request = IPC__CTL_REQUEST__INIT;
 	int		 fd, status;
 
-	*t_out = NULL;
-	if (stream_out != NULL)
-		*stream_out = -1;
-	e->text[0] = e->closed[0] = '\0';
 	if ((status = open_any(q->dir, &fd, e)) != EXIT_OK)
 		return status;
 	request.command = (char *)(uintptr_t)q->command;
@@ -326,6 +324,28 @@ control_ask(const struct control_request *q, struct table **t_out,
 		    "cannot ask the daemon: %s", strerror(errno));
 	else
 		status = control_read_answer(fd, q, t_out, stream_out, e);
+	fd_close(&fd);
+	return status;
+}
+
+int
+control_ask(const struct control_request *q, struct table **t_out,
+    int *stream_out, struct control_error *e)
+{
+	bool	 has_output;
+	int	 status;
+
+	*t_out = NULL;
+	if (stream_out != NULL)
+		*stream_out = -1;
+	e->text[0] = e->closed[0] = '\0';
+	if (q->x == NULL) {
+		status = control_ask_near(q, t_out, stream_out, e);
+	} else {
+		status = control_far_ask(q, t_out, &has_output, e);
+		if (has_output && stream_out != NULL)
+			*stream_out = CONTROL_FAR;
+	}
 	if (status == EXIT_OK && *t_out == NULL &&
 	    (stream_out == NULL || *stream_out == -1))
 		status = control_fail(e, EXIT_OTHER,
@@ -337,7 +357,6 @@ control_ask(const struct control_request *q, struct table **t_out,
 	/* Rows come in the order in which workers answer. */
 	if (status == EXIT_OK && *t_out != NULL && table_sort(*t_out) == -1)
 		status = control_fail(e, EXIT_OTHER, "%s", strerror(errno));
-	fd_close(&fd);
 	return status;
 }
 

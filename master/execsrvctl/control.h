@@ -19,6 +19,8 @@ enum {
 	EXIT_CONFIG = 78
 };
 
+struct execsrv;
+
 struct control_error {
 	char	 text[4096];		/* lines; empty: none */
 	char	 closed[108];		/* folder of a socket that the caller
@@ -31,6 +33,7 @@ struct control_error {
  */
 struct control_request {
 	const char	*dir;
+	struct execsrv	*x;		/* a server to ask instead; or NULL */
 	const char	*command;
 	char		**arg;
 	size_t		 narg;
@@ -47,9 +50,12 @@ struct control_request {
  * Ask.  Return an exit status of the above, or one that the daemon chose, with
  * the reason in e.  *t_out is the table, for table_free(): whole with EXIT_OK,
  * else a part or NULL.  *stream_out is a descriptor that came with the answer,
- * or -1; stream_out NULL: none is wanted.  Times out 2 s after the last message
+ * or -1, and CONTROL_FAR if x has it (control_far_read()); stream_out NULL:
+ * none is wanted.  Times out 2 s after the last message
  * of the daemon, unless the request is patient.
  */
+#define CONTROL_FAR	(-2)
+
 int	 control_ask(const struct control_request *q, struct table **t_out,
 	    int *stream_out, struct control_error *e);
 

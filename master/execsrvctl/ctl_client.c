@@ -4,27 +4,24 @@
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/client/execsrv.h"
-#include "common/secret.h"
+#include "master/execsrvctl/chooser.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/run/fanout.h"
 #include "master/execsrvctl/fleet/fleet.h"
 #include "master/execsrvctl/forward/forward.h"
-#include "master/execsrvctl/listeners.h"
 #include "master/execsrvctl/run/run.h"
 #include "master/execsrvctl/servers.h"
 
 #define PARALLEL	50
 #define PARALLEL_MAX	1000
 #define SECONDS_MAX	86400	/* seconds */
-#define TOKEN_VARIABLE	"EXECSRV_TOKEN"
 #define SESSION_ID_LEN	36	/* of our daemon's: a UUID */
 
 enum {
@@ -36,9 +33,7 @@ enum {
 struct client {
 	unsigned		 command;
 	const char		*synopsis;	/* of its usage */
-	const char		*dir;	/* the daemon's folder, or NULL */
-	const char		*url, *token_file, *ca_file;
-	char			*token;	/* of $EXECSRV_TOKEN, or NULL */
+	struct chooser		 which;	/* of its server */
 	char			**env;
 	size_t			 nenv;
 	const char		**domains;
@@ -53,6 +48,7 @@ struct client {
 	struct cp_options	 cp;
 	const char		*option;	/* that is read */
 	struct forward_options	 forward;
+	bool			 takes;	/* the session from its client */
 	bool			 wants_help;
 };
 
@@ -126,7 +122,7 @@ client_usage(const struct client *c, FILE *out)
 static int
 take_ca_file(struct client *c, const char *value)
 {
-	c->ca_file = value;
+	c->which.ca_file = value;
 	return 0;
 }
 
@@ -255,15 +251,14 @@ take_patience(struct client *c, const char *value)
 {
 	int	 ms = seconds_in_ms(c, value, 0);
 
-	c->run.patience = c->cp.patience = c->forward.patience =
-	    ms == 0 ? -1 : ms;
+	c->which.how.recover_ms = ms == 0 ? -1 : ms;
 	return ms == -1 ? -1 : 0;
 }
 
 static int
 take_dir(struct client *c, const char *value)
 {
-	c->dir = value;
+	c->which.dir = value;
 	return 0;
 }
 
@@ -310,21 +305,29 @@ take_silence(struct client *c, const char *value)
 {
 	int	 ms = seconds_in_ms(c, value, 1);
 
-	c->run.silence = c->cp.silence = c->forward.silence = ms;
+	c->which.how.silence_ms = ms;
 	return ms == -1 ? -1 : 0;
+}
+
+static int
+take_take(struct client *c, const char *value)
+{
+	(void)value;
+	c->takes = true;
+	return 0;
 }
 
 static int
 take_token_file(struct client *c, const char *value)
 {
-	c->token_file = value;
+	c->which.token_file = value;
 	return 0;
 }
 
 static int
 take_url(struct client *c, const char *value)
 {
-	c->url = value;
+	c->which.url = value;
 	return 0;
 }
 
@@ -395,119 +398,17 @@ client_read_options(struct client *c, int argc, char **argv)
 	return opt == -1 ? 0 : -1;
 }
 
-/* --- which server --- */
-
-/* Return the first usable address in the answer: malloc'd, or NULL. */
-static char *
-first_url(const struct table *t)
-{
-	char	*url;
-	size_t	 i;
-
-	for (i = 0; (url = table_member(t, "listen", i)) != NULL; i++) {
-		if (listeners_fits(url))
-			break;
-		free(url);
-	}
-	return url;
-}
-
-/*
- * Return where the daemon listens: malloc'd; NULL, having said why.  A user who
- * may not open the control socket may still be a client: the address is in a
- * file.
- */
-static char *
-ask_url(const char *dir)
-{
-	struct control_error	 e;
-	struct table		*t;
-	char			*url = NULL;
-
-	if (control_ask_simply(dir, "status", &t, &e) == EXIT_OK) {
-		if ((url = first_url(t)) == NULL)
-			client_complain("the daemon", "it has no listeners");
-	} else if (e.closed[0] == '\0' ||
-	    (url = listeners_read(e.closed)) == NULL) {
-		client_complain("the daemon", e.text);
-	}
-	if (url == NULL)
-		fputs("execsrvctl: name a server with --url, in EXECSRV_URL, "
-		    "or in ~/.config/execsrv/hosts\n", stderr);
-	table_free(&t);
-	return url;
-}
-
-/* A URL has a ":", a name does not. */
-static int
-client_choose(const char *text, struct server *s)
-{
-	if (strchr(text, ':') == NULL)
-		return servers_find(text, s);
-	if ((s->url = strdup(text)) == NULL)
-		return client_complain(text, strerror(errno));
-	return 0;
-}
-
-/*
- * Return the server of an argument, an option or a variable; NULL: the daemon
- * of this machine.
- */
-static const char *
-told_server(const struct client *c, const char *name)
-{
-	static const char *const	 variables[] = {
-		"EXECSRV_URL", "CODEX_EXEC_SERVER_URL", NULL
-	};
-	const char			*text = name != NULL ? name : c->url;
-	size_t				 i;
-
-	for (i = 0; text == NULL && variables[i] != NULL; i++)
-		if ((text = getenv(variables[i])) != NULL && text[0] == '\0')
-			text = NULL;
-	return text;
-}
-
-static int
-client_find_server(const struct client *c, const char *name, struct server *s)
-{
-	const char	*text = told_server(c, name);
-
-	memset(s, 0, sizeof(*s));
-	if (text != NULL) {
-		if (client_choose(text, s) == -1)
-			return -1;
-	} else if ((s->url = ask_url(c->dir)) == NULL) {
-		return -1;
-	}
-	if (c->token_file != NULL &&
-	    servers_read_token(c->token_file, s) == -1)
-		return -1;
-	if (c->ca_file != NULL && server_set_ca(s, c->ca_file) == -1)
-		return client_complain(c->ca_file, strerror(errno));
-	if (s->token == NULL && c->token != NULL &&
-	    server_set_token(s, c->token) == -1)
-		return client_complain(TOKEN_VARIABLE, strerror(errno));
-	return 0;
-}
-
 /* --- the commands --- */
 
 /*
  * Make room for the variables of the command line, after TERM, which -e may
- * override.  First take the token out of the environment, so that no command
- * gets it.
+ * override.
  */
 static int
 client_begin(struct client *c, int argc)
 {
-	if (sodium_init() == -1 || ((c->token =
-	    secret_take_env(TOKEN_VARIABLE)) == NULL && errno != 0))
-		return client_complain(TOKEN_VARIABLE, strerror(ENOMEM));
-	if (c->token != NULL && c->token[0] == '\0') {
-		sodium_free(c->token);
-		c->token = NULL;
-	}
+	if (chooser_begin(&c->which) == -1)
+		return -1;
 	c->nenv = 1;
 	c->env = calloc((size_t)argc + 2, sizeof(char *));
 	c->domains = calloc((size_t)argc + 1, sizeof(char *));
@@ -530,7 +431,7 @@ client_end(struct client *c)
 	free(c->domains);
 	free(c->on);
 	free(c->forward.spec);
-	sodium_free(c->token);
+	chooser_end(&c->which);
 }
 
 static void
@@ -547,10 +448,10 @@ run_there(struct client *c)
 	struct server	 s;
 	int		 status = EXIT_RUN;
 
-	if (client_find_server(c, NULL, &s) == 0) {
+	if (chooser_find(&c->which, NULL, &s) == 0) {
 		c->run.url = s.url;
-		c->run.token = s.token;
-		c->run.ca_file = s.ca_file;
+		c->run.how = c->which.how;
+		server_set_how(&s, &c->run.how);
 		complete_run(c);
 		status = run_command(&c->run);
 	}
@@ -579,7 +480,7 @@ add_target(struct client *c, struct fanout_options *o, const char *text)
 	o->n++;
 	if ((more->name = fanout_name(text)) == NULL)
 		return client_complain(text, strerror(errno));
-	return client_find_server(c, text, &more->server);
+	return chooser_find(&c->which, text, &more->server);
 }
 
 static int
@@ -603,7 +504,7 @@ add_all(struct client *c, struct fanout_options *o)
 	struct fleet_names	 f;
 	char			*url;
 	size_t			 i;
-	int			 r = fleet_names(c->dir, c->label, &f) ==
+	int			 r = fleet_names(c->which.dir, c->label, &f) ==
 				    EXIT_OK ? 0 : -1;
 
 	for (i = 0; r == 0 && i < f.n; i++) {
@@ -639,7 +540,7 @@ run_on_all(struct client *c)
 	size_t			 i;
 	int			 r = 0, status = EXIT_RUN;
 
-	if (c->run.tty || c->run.detach || c->url != NULL) {
+	if (c->run.tty || c->run.detach || c->which.url != NULL) {
 		client_complain("--all, --on",
 		    "not with --detach, --tty or --url");
 		return EXIT_RUN;
@@ -651,6 +552,7 @@ run_on_all(struct client *c)
 	if (r == 0) {
 		o.parallel = c->parallel;
 		o.max_fail = may_fail(c, o.n);
+		c->run.how = c->which.how;
 		complete_run(c);
 		status = fanout_command(&o);
 	}
@@ -696,19 +598,23 @@ do_shell(struct client *c, int argc, char **argv)
 }
 
 /*
- * Ask the daemon for the id of a session that is named by its number or the
- * beginning of its id.  malloc'd; NULL, having said why.
+ * Ask the daemon or the server for the id of a session that is named by its
+ * number or the beginning of its id.  malloc'd; NULL, having said why.
  */
 static char *
-find_session(const struct client *c, char *name)
+find_session(struct client *c, char *name)
 {
-	struct control_request	 q = { .dir = c->dir, .command = "show",
+	struct control_request	 q = { .dir = c->which.dir, .command = "show",
 				    .arg = &name, .narg = 1 };
+	const char		*told = chooser_told(&c->which, NULL);
 	struct control_error	 e;
 	struct table		*t;
 	const char		*found;
 	char			*id = NULL;
 
+	if (told != NULL && chooser_connect(&c->which, told) == -1)
+		return NULL;
+	q.x = c->which.x;
 	if (control_ask(&q, &t, NULL, &e) != EXIT_OK)
 		control_complain(&e);	/* which names it */
 	else if ((found = table_cell(t, "id")) == NULL ||
@@ -718,9 +624,7 @@ find_session(const struct client *c, char *name)
 	return id;
 }
 
-/*
- * Only the daemon of this machine can be asked; a whole id needs no question.
- */
+/* A whole id needs no question. */
 static int
 do_attach(struct client *c, int argc, char **argv)
 {
@@ -732,11 +636,11 @@ do_attach(struct client *c, int argc, char **argv)
 		*slash = '\0';
 		c->run.process = slash + 1;
 	}
-	if (told_server(c, NULL) == NULL &&
-	    strlen(argv[0]) < SESSION_ID_LEN &&
+	if (strlen(argv[0]) < SESSION_ID_LEN &&
 	    (id = find_session(c, argv[0])) == NULL)
 		return EXIT_RUN;
 	c->run.session = id != NULL ? id : argv[0];
+	c->which.how.take = c->takes;
 	status = run_there(c);
 	free(id);
 	return status;
@@ -754,10 +658,10 @@ do_cp(struct client *c, int argc, char **argv)
 		client_complain("cp", why);
 		return EXIT_USAGE;
 	}
-	if (client_find_server(c, name[0] != '\0' ? name : NULL, &s) == 0) {
+	if (chooser_find(&c->which, name[0] != '\0' ? name : NULL, &s) == 0) {
 		c->cp.url = s.url;
-		c->cp.token = s.token;
-		c->cp.ca_file = s.ca_file;
+		c->cp.how = c->which.how;
+		server_set_how(&s, &c->cp.how);
 		status = cp_command(&c->cp);
 	}
 	server_fini(&s);
@@ -767,18 +671,16 @@ do_cp(struct client *c, int argc, char **argv)
 static int
 do_stdio(struct client *c, int argc, char **argv)
 {
-	struct execsrv_options	 o = { .client_name = "execsrvctl" };
+	struct execsrv_options	 how = c->which.how;
 	struct execsrv_error	 e;
 	struct server		 s;
 	int			 status = EXIT_OTHER;
 
 	/* A reader that has gone is seen by the error of a write. */
 	signal(SIGPIPE, SIG_IGN);
-	if (client_find_server(c, argc > 0 ? argv[0] : NULL, &s) == 0) {
-		o.bearer_token = s.token;
-		o.ca_file = s.ca_file;
-		o.silence_ms = c->run.silence;
-		if (execsrv_carry(s.url, &o, STDIN_FILENO, STDOUT_FILENO,
+	if (chooser_find(&c->which, argc > 0 ? argv[0] : NULL, &s) == 0) {
+		server_set_how(&s, &how);
+		if (execsrv_carry(s.url, &how, STDIN_FILENO, STDOUT_FILENO,
 		    &e) == 0)
 			status = EXIT_OK;
 		else
@@ -801,10 +703,10 @@ do_forward(struct client *c, int argc, char **argv)
 		client_usage(c, stderr);
 		return EXIT_RUN;
 	}
-	if (client_find_server(c, NULL, &s) == 0) {
+	if (chooser_find(&c->which, NULL, &s) == 0) {
 		c->forward.url = s.url;
-		c->forward.token = s.token;
-		c->forward.ca_file = s.ca_file;
+		c->forward.how = c->which.how;
+		server_set_how(&s, &c->forward.how);
 		status = forward_command(&c->forward);
 	}
 	server_fini(&s);
@@ -836,7 +738,7 @@ int
 ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 {
 	const struct command	*d = commands;
-	struct client		 c = { .dir = dir };
+	struct client		 c = { .which = { .dir = dir } };
 	int			 status;
 
 	while (strcmp(d->name, argv[0]) != 0)

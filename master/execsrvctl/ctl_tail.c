@@ -14,9 +14,10 @@
 #include "common/ipc/ipc.h"
 #include "common/json/json_out.h"
 #include "common/limit.h"
-#include "master/execsrvctl/control.h"
+#include "master/execsrvctl/control_far.h"
 
 struct show {
+	const struct control_request *q;
 	bool		 is_json;
 	uint64_t	 seq;		/* of the last piece; 0: none yet */
 	struct ctl_tail_lines *lines;	/* or NULL */
@@ -82,7 +83,7 @@ ctl_tail_skip(struct ctl_tail_lines *l, const void *data, size_t len)
 }
 
 static int
-ctl_tail_put_json(const Ipc__TailPiece *p)
+ctl_tail_put_json(const struct control_piece *p)
 {
 	struct json_out	 o;
 	struct buf	 b;
@@ -94,10 +95,9 @@ ctl_tail_put_json(const Ipc__TailPiece *p)
 	json_out_key(&o, "seq");
 	json_out_u64(&o, p->seq);
 	json_out_key(&o, "stream");
-	json_out_str(&o, p->stream == IPC__TAIL_STREAM__ERRORS ? "stderr" :
-	    p->stream == IPC__TAIL_STREAM__TERMINAL ? "pty" : "stdout");
+	json_out_str(&o, p->stream);
 	json_out_key(&o, "chunk");
-	json_out_b64(&o, p->data.data, p->data.len);
+	json_out_b64(&o, p->data, p->len);
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == 0 && fwrite(buf_data(&b), 1, b.len,
 	    stdout) == b.len && putchar('\n') != EOF)
@@ -107,10 +107,15 @@ ctl_tail_put_json(const Ipc__TailPiece *p)
 }
 
 static int
-ctl_tail_on_piece(struct show *s, const Ipc__TailPiece *given)
+ctl_tail_on_piece(void *arg, const struct control_piece *given)
 {
-	Ipc__TailPiece	 p = *given;
-	size_t		 skipped;
+	struct show		*s = arg;
+	struct control_piece	 p = *given;
+	size_t			 skipped;
+
+	/* Asked for again. */
+	if (p.seq <= s->seq)
+		return 0;
 
 	/* Exit and end have sequence numbers, too, but come last. */
 	if (s->seq != 0 && p.seq > s->seq + 1 && !s->is_json &&
@@ -119,29 +124,35 @@ ctl_tail_on_piece(struct show *s, const Ipc__TailPiece *given)
 		    stderr);
 	s->seq = p.seq;
 	if (s->lines != NULL) {
-		skipped = ctl_tail_skip(s->lines, p.data.data, p.data.len);
-		p.data.data += skipped;
-		p.data.len -= skipped;
-		if (p.data.len == 0)
+		skipped = ctl_tail_skip(s->lines, p.data, p.len);
+		p.data = (char *)p.data + skipped;
+		p.len -= skipped;
+		if (p.len == 0)
 			return 0;
 	}
 	return s->is_json ? ctl_tail_put_json(&p) :
-	    ctl_tail_put(p.stream == IPC__TAIL_STREAM__ERRORS ? stderr :
-	    stdout, p.data.data, p.data.len);
+	    ctl_tail_put(strcmp(p.stream, "stderr") == 0 ? stderr : stdout,
+	    p.data, p.len);
 }
 
 /* Show one packet.  1: go on; 0: the end; -1 with errno. */
 static int
 ctl_tail_receive(struct show *s, int fd)
 {
-	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
-	struct ipc_msg	 m;
-	int		 r;
+	struct pollfd		 pfd = { .fd = fd, .events = POLLIN };
+	const Ipc__TailPiece	*in;
+	struct control_piece	 p;
+	struct ipc_msg		 m;
+	int			 r;
 
 	r = ipc_recv(fd, IPC_ROLE_WORKER, IPC_ROLE_OPERATOR, &m);
 	if (r == 1) {
-		r = ctl_tail_on_piece(s, (const Ipc__TailPiece *)m.body) == 0 ?
-		    1 : -1;
+		in = (const Ipc__TailPiece *)m.body;
+		p = (struct control_piece){ in->seq, in->stream ==
+		    IPC__TAIL_STREAM__ERRORS ? "stderr" : in->stream ==
+		    IPC__TAIL_STREAM__TERMINAL ? "pty" : "stdout",
+		    in->data.data, in->data.len };
+		r = ctl_tail_on_piece(s, &p) == 0 ? 1 : -1;
 		ipc_msg_fini(&m);
 		return r;
 	}
@@ -150,16 +161,51 @@ ctl_tail_receive(struct show *s, int fd)
 	return poll(&pfd, 1, -1) == -1 && errno != EINTR ? -1 : 1;
 }
 
-int
-ctl_tail_show(int fd, bool is_json, struct ctl_tail_lines *lines)
+static int
+ctl_tail_show_near(struct show *s, int fd)
 {
-	struct show	 s = { .is_json = is_json, .lines = lines };
-	int		 r;
+	int	 r;
 
-	while ((r = ctl_tail_receive(&s, fd)) == 1)
+	while ((r = ctl_tail_receive(s, fd)) == 1)
 		continue;
 	if (r == -1)
 		perror("execsrvctl: tail");
 	fd_close(&fd);
 	return r == 0 ? EXIT_OK : EXIT_OTHER;
+}
+
+/* After a connection was lost, and another one made, it is asked for again. */
+static int
+ctl_tail_show_far(struct show *s)
+{
+	struct control_error	 e = { .text = "" };
+	struct execsrv_error	 why;
+	struct table		*t;
+	int			 r, stream, status = EXIT_OK;
+
+	while ((r = control_far_read(s->q->x, ctl_tail_on_piece, s, &why)) !=
+	    0) {
+		if (r == 1)
+			continue;
+		if (why.text[0] == '\0') {
+			perror("execsrvctl: tail");
+			return EXIT_OTHER;
+		}
+		status = control_ask(s->q, &t, &stream, &e);
+		table_free(&t);
+		if (status != EXIT_OK || stream != CONTROL_FAR)
+			break;
+	}
+	control_complain(&e);
+	return status;
+}
+
+int
+ctl_tail_show(const struct control_request *q, int stream, bool is_json,
+    struct ctl_tail_lines *lines)
+{
+	struct show	 s = { .q = q, .is_json = is_json, .lines = lines };
+
+	return stream == CONTROL_FAR ? ctl_tail_show_far(&s) :
+	    ctl_tail_show_near(&s, stream);
 }

@@ -16,12 +16,14 @@ struct ctl_tail_lines {
 };
 
 /*
- * Show the packets on fd (taken) until it ends: output on standard output,
- * errors on standard error, byte for byte; on a terminal, control characters
+ * Show the output that a request was answered with (stream is taken), to its
+ * end: output on standard output, errors on standard error, byte for byte; on a terminal, control characters
  * become '?'.  As JSON: a line for each piece.  lines may be NULL: print all.
  * Return the exit status.
  */
-int	 ctl_tail_show(int fd, bool is_json, struct ctl_tail_lines *lines);
+struct control_request;
+int	 ctl_tail_show(const struct control_request *q, int stream,
+	    bool is_json, struct ctl_tail_lines *lines);
 
 /* Print output; what goes to a terminal is made printable. */
 int	 ctl_tail_put(FILE *out, const void *data, size_t len) MUST_CHECK;

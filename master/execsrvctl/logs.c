@@ -21,7 +21,8 @@ ask_output(const struct logs_look *look, const char *process, bool follows,
 {
 	char			*arg[] = { (char *)(uintptr_t)look->session,
 				    (char *)(uintptr_t)process };
-	struct control_request	 q = { .dir = look->dir, .command = "tail" };
+	struct control_request	 q = { .dir = look->dir, .x = look->x,
+				    .command = "tail" };
 	struct control_error	 e;
 	struct table		*t;
 	int			 status, stream;
@@ -32,7 +33,7 @@ ask_output(const struct logs_look *look, const char *process, bool follows,
 	status = control_ask(&q, &t, &stream, &e);
 	control_complain(&e);
 	table_free(&t);
-	return status != EXIT_OK ? status : ctl_tail_show(stream,
+	return status != EXIT_OK ? status : ctl_tail_show(&q, stream,
 	    look->is_json, lines);
 }
 
@@ -63,7 +64,8 @@ static int
 show_outputs(const struct logs_look *look)
 {
 	char			*arg[] = { (char *)(uintptr_t)look->session };
-	struct control_request	 q = { .dir = look->dir, .command = "ps" };
+	struct control_request	 q = { .dir = look->dir, .x = look->x,
+				    .command = "ps" };
 	struct control_error	 e;
 	struct table		*t;
 	char			*process;
@@ -298,7 +300,8 @@ static int
 ask_folder(const struct logs_look *look, char **folder_out, bool *is_there_out)
 {
 	char			*arg[] = { (char *)(uintptr_t)look->session };
-	struct control_request	 q = { .dir = look->dir, .command = "show" };
+	struct control_request	 q = { .dir = look->dir, .x = look->x,
+				    .command = "show" };
 	struct control_error	 e;
 	struct table		*t;
 	const char		*cell;
@@ -309,10 +312,11 @@ ask_folder(const struct logs_look *look, char **folder_out, bool *is_there_out)
 	q.narg = 1;
 	status = control_ask(&q, &t, NULL, &e);
 	*is_there_out = status == EXIT_OK;
-	if (status == EXIT_OK && (cell = table_cell(t, "transcript")) !=
-	    NULL && cell[0] == '/')
+	/* Of another machine the files are not here. */
+	if (status == EXIT_OK && look->x == NULL &&
+	    (cell = table_cell(t, "transcript")) != NULL && cell[0] == '/')
 		*folder_out = strdup(cell);
-	else if (status == EXIT_OTHER &&
+	else if (status == EXIT_OTHER && look->x == NULL &&
 	    (*folder_out = logs_find_folder(look)) != NULL)
 		status = EXIT_OK;
 	else

@@ -8,8 +8,11 @@
 #include <stddef.h>
 #include <time.h>
 
+struct execsrv;
+
 struct logs_look {
-	const char	*dir;		/* of the daemon, or NULL */
+	const char	*dir;		/* as of control_request */
+	struct execsrv	*x;
 	const char	*session;	/* number, id, or a folder */
 	const char	*process;	/* or NULL: all */
 	time_t		 since;		/* or 0 */

@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "config.h"
 #include "master/execsrvctl/check.h"
+#include "master/execsrvctl/chooser.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/ctl_client.h"
 #include "master/execsrvctl/ctl_tail.h"
@@ -28,6 +29,8 @@
 
 struct options {
 	const char	*dir;
+	struct chooser	 which;		/* another server */
+	bool		 has_which;	/* an option said something of it */
 	bool		 json;
 	bool		 quiet;
 	bool		 follow, wait, check;	/* where they are options */
@@ -38,6 +41,7 @@ struct options {
 };
 
 enum form { ONE, ACT, TABLE, STREAM, EVENTS };
+enum who { ANY, OWN, OWNER };	/* OWN: also of other servers */
 enum option_of { NONE, FOLLOW, WAIT, USER, CHECK };
 
 struct command {
@@ -46,6 +50,7 @@ struct command {
 			    char **);
 	enum form	 form;
 	enum option_of	 option;
+	enum who	 who;
 	size_t		 min, max;	/* arguments, of CTL rows */
 	const char	*arguments;
 	const char	*help;
@@ -78,9 +83,9 @@ static int	 cmd_version(const struct command *, struct options *, int,
 
 static const struct command	 commands[] = {
 #define CTL(name, fn, form, who, option, min, max, arguments, help)	\
-	{ name, cmd_control, form, option, min, max, arguments, help },
+	{ name, cmd_control, form, option, who, min, max, arguments, help },
 #define LOCAL(name, fn, arguments, help)				\
-	{ name, cmd_##fn, ONE, NONE, 0, 0, arguments, help },
+	{ name, cmd_##fn, ONE, NONE, ANY, 0, 0, arguments, help },
 #include "proto/ctl.def"
 #undef CTL
 #undef LOCAL
@@ -112,6 +117,13 @@ execsrvctl_help(void)
 		    "" : "\n  ", n < WIDTH ? 0 : WIDTH, "",
 		    commands[i].help);
 	}
+}
+
+/* Whether other servers can be asked. */
+static bool
+is_far(const struct command *c)
+{
+	return c->who == OWN || c->fn == cmd_logs || c->fn == cmd_wait;
 }
 
 static void
@@ -146,6 +158,12 @@ command_help(const struct command *c)
 		    "  -n LINES         the last lines only\n"
 		    "  -f, --follow     go on with what comes\n",
 		    c->fn == cmd_logs ? "\n" : "");
+	if (is_far(c))
+		puts("\n  -u, --url URL    sessions of yours on another server: "
+		    "a URL, or a name in the\n                   file of hosts\n"
+		    "  --ca-file FILE   certificates to trust\n"
+		    "  --token-file FILE\n                   bearer token for "
+		    "it");
 	puts("\n  --json           answer in JSON\n"
 	    "  -q, --quiet      print nothing, only set the exit status");
 }
@@ -235,13 +253,14 @@ execsrvctl_finish(int status)
 /* --- options --- */
 
 enum {
-	OPT_CHECK = 256, OPT_EVENT, OPT_JSON, OPT_NO_HEADER, OPT_SESSION,
-	OPT_SINCE, OPT_SORT, OPT_STATE, OPT_USER, OPT_WAIT
+	OPT_CA_FILE = 256, OPT_CHECK, OPT_EVENT, OPT_JSON, OPT_NO_HEADER, OPT_SESSION,
+	OPT_SINCE, OPT_SORT, OPT_STATE, OPT_TOKEN_FILE, OPT_USER, OPT_WAIT
 };
 
-#define GLOBALS		"fhn:o:qR:V"
+#define GLOBALS		"fhn:o:qR:u:V"
 
 static const struct option	 global_options[] = {
+	{ "ca-file", required_argument, NULL, OPT_CA_FILE },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "event", required_argument, NULL, OPT_EVENT },
 	{ "follow", no_argument, NULL, 'f' },
@@ -254,11 +273,27 @@ static const struct option	 global_options[] = {
 	{ "since", required_argument, NULL, OPT_SINCE },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "state", required_argument, NULL, OPT_STATE },
+	{ "token-file", required_argument, NULL, OPT_TOKEN_FILE },
+	{ "url", required_argument, NULL, 'u' },
 	{ "user", required_argument, NULL, OPT_USER },
 	{ "version", no_argument, NULL, 'V' },
 	{ "wait", no_argument, NULL, OPT_WAIT },
 	{ NULL, 0, NULL, 0 }
 };
+
+/* Take an option about another server. */
+static bool
+take_which(int opt, struct options *o)
+{
+	const char	**to = opt == 'u' ? &o->which.url :
+			    opt == OPT_CA_FILE ? &o->which.ca_file :
+			    opt == OPT_TOKEN_FILE ? &o->which.token_file : NULL;
+
+	if (to == NULL)
+		return false;
+	*to = optarg;
+	return o->has_which = true;
+}
 
 /* Take an option; false: it is none of ours. */
 static bool
@@ -311,7 +346,7 @@ take_global(int opt, struct options *o)
 		o->wait = true;
 		return true;
 	default:
-		return false;
+		return take_which(opt, o);
 	}
 }
 
@@ -371,27 +406,21 @@ hush(const struct options *o)
 	return r;
 }
 
-/* --- commands --- */
-
-/* Print the daemon's settings as a file. */
+/* Connect to another server, if one is told; -R is about this machine. */
 static int
-config_show(const struct options *o)
+go_far(struct options *o)
 {
-	struct control_error	 e;
-	struct table		*t;
-	struct table_look	 look = { .no_header = true };
-	int			 status;
+	const char	*told = o->which.url;
 
-	status = control_ask_simply(o->dir, "settings", &t, &e);
-	control_complain(&e);
-	if (status == EXIT_OK && o->json)
-		status = table_print_json(t, false, stdout) == -1 ?
-		    EXIT_OTHER : EXIT_OK;
-	else if (status == EXIT_OK)
-		table_print(t, &look, stdout);
-	table_free(&t);
-	return execsrvctl_finish(status);
+	if (told == NULL && o->dir == NULL)
+		told = getenv("EXECSRV_URL");
+	if (told == NULL || told[0] == '\0')
+		return 0;
+	return chooser_begin(&o->which) == -1 ? -1 :
+	    chooser_connect(&o->which, told);
 }
+
+/* --- commands --- */
 
 static int
 cmd_config(const struct command *c, struct options *o, int argc, char **argv)
@@ -407,7 +436,7 @@ cmd_config(const struct command *c, struct options *o, int argc, char **argv)
 	if (hush(o) == -1)
 		return EXIT_OTHER;
 	if (strcmp(argv[0], "show") == 0)
-		return config_show(o);
+		return execsrvctl_finish(config_show(o->dir, o->json));
 	return execsrvctl_finish(config_check(argv[1], o->json));
 }
 
@@ -611,13 +640,14 @@ ask_and_print(const struct command *c, const struct options *o, size_t narg,
 	int			 status, stream, r;
 
 	q.dir = o->dir;
+	q.x = o->which.x;
 	q.arg = arg;
 	q.narg = narg;
 	q.option = o->follow || o->wait || o->check;
 	q.is_patient = c->form == ACT;
 	status = control_ask(&q, &t, c->form == STREAM ? &stream : NULL, &e);
 	if (status == EXIT_OK && c->form == STREAM)
-		status = ctl_tail_show(stream, o->json, NULL);
+		status = ctl_tail_show(&q, stream, o->json, NULL);
 	control_complain(&e);
 	/* A part of a table is better than nothing, but not for programs; a
 	   row that tells the failure is whole. */
@@ -633,6 +663,8 @@ ask_and_print(const struct command *c, const struct options *o, size_t narg,
 static int
 kill_user(const struct command *c, const struct options *o)
 {
+	struct control_request	 q = { .dir = o->dir, .x = o->which.x,
+				    .command = "sessions" };
 	struct control_error	 e;
 	struct table		*t;
 	char			 number[24] = "", *one;
@@ -640,7 +672,7 @@ kill_user(const struct command *c, const struct options *o)
 
 	if (user_number(o->user, number, sizeof(number)) == NULL)
 		return EXIT_OTHER;
-	status = control_ask_simply(o->dir, "sessions", &t, &e);
+	status = control_ask(&q, &t, NULL, &e);
 	control_complain(&e);
 	if (status != EXIT_OK) {
 		table_free(&t);
@@ -733,8 +765,9 @@ cmd_logs(const struct command *c, struct options *o, int argc, char **argv)
 	look.follows = o->follow;
 	if (look.follows && (look.process == NULL || look.since != 0))
 		return wrong_use(c, "-f wants a process, and no --since");
-	if (hush(o) == -1)
+	if (hush(o) == -1 || go_far(o) == -1)
 		return EXIT_OTHER;
+	look.x = o->which.x;
 	return execsrvctl_finish(logs_show(&look));
 }
 
@@ -763,6 +796,8 @@ cmd_audit(const struct command *c, struct options *o, int argc, char **argv)
 static const char *
 wrong_option(const struct command *c, const struct options *o)
 {
+	if (o->has_which && !is_far(c))
+		return "--url, --ca-file or --token-file";
 	if (o->follow && c->option != FOLLOW)
 		return "-f";
 	if (o->wait && c->option != WAIT)
@@ -801,7 +836,7 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 		return wrong_use(c, "too many arguments");
 	if (n < c->min && !is_all)
 		return wrong_use(c, "an argument is missing");
-	if (hush(o) == -1)
+	if (hush(o) == -1 || (is_far(c) && go_far(o) == -1))
 		return EXIT_OTHER;
 	if (c->form == EVENTS)
 		return execsrvctl_finish(watch(c, o));
@@ -832,9 +867,9 @@ cmd_wait(const struct command *c, struct options *o, int argc, char **argv)
 	if (n < 1 || n > 2)
 		return wrong_use(c, n < 1 ? "an argument is missing" :
 		    "too many arguments");
-	if (hush(o) == -1)
+	if (hush(o) == -1 || go_far(o) == -1)
 		return EXIT_OTHER;
-	return execsrvctl_finish(waits_end(o->dir, argv[optind],
+	return execsrvctl_finish(waits_end(o->dir, o->which.x, argv[optind],
 	    argv[optind + 1]));
 }
 
@@ -862,6 +897,7 @@ main(int argc, char **argv)
 {
 	struct options		 o = { .dir = NULL };
 	const struct command	*c;
+	int			 status;
 
 	if (fd_reserve_std() == -1) {
 		perror("execsrvctl: /dev/null");
@@ -875,5 +911,7 @@ main(int argc, char **argv)
 	if ((c = find_command(argv[0])) == NULL)
 		return unknown_command(argv[0]);
 	argv[0] = (char *)(uintptr_t)c->name;
-	return c->fn(c, &o, argc, argv);
+	status = c->fn(c, &o, argc, argv);
+	chooser_end(&o.which);
+	return status;
 }

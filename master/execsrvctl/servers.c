@@ -91,6 +91,13 @@ server_fini(struct server *s)
 	s->url = s->ca_file = s->token = NULL;
 }
 
+void
+server_set_how(const struct server *s, struct execsrv_options *how)
+{
+	how->bearer_token = s->token;
+	how->ca_file = s->ca_file;
+}
+
 int
 server_set_ca(struct server *s, const char *path)
 {

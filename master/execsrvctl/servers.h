@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/client/execsrv.h"
+
 struct host_line {
 	char	*name, *url;
 	char	*token, *token_file;	/* one at most; or NULL */
@@ -34,6 +36,9 @@ struct server {
 };
 
 void	 server_fini(struct server *s);
+
+/* Set its credentials in the options to connect, which borrow them. */
+void	 server_set_how(const struct server *s, struct execsrv_options *how);
 
 /* Set a copy of a token.  0, or -1 with errno. */
 int	 server_set_token(struct server *s, const char *token) MUST_CHECK;

@@ -41,11 +41,12 @@ waits_ready(const char *dir, bool is_patient)
  * *status_out; -1: all is said.  What was there and is gone has ended.
  */
 static int
-wait_look(const char *dir, const char *session, const char *process,
-    bool was_there, int *status_out)
+wait_look(const char *dir, struct execsrv *x, const char *session,
+    const char *process, bool was_there, int *status_out)
 {
 	char			*arg[] = { (char *)(uintptr_t)session };
-	struct control_request	 q = { .dir = dir, .command = "ps" };
+	struct control_request	 q = { .dir = dir, .x = x,
+				    .command = "ps" };
 	struct control_error	 e;
 	struct table		*t;
 	const char		*state, *code;
@@ -82,13 +83,14 @@ wait_look(const char *dir, const char *session, const char *process,
 }
 
 int
-waits_end(const char *dir, const char *session, const char *process)
+waits_end(const char *dir, struct execsrv *x, const char *session,
+    const char *process)
 {
 	bool	 was_there = false;
 	int	 r, status;
 
-	while ((r = wait_look(dir, session, process, was_there, &status)) ==
-	    1) {
+	while ((r = wait_look(dir, x, session, process, was_there,
+	    &status)) == 1) {
 		was_there = true;
 		poll(NULL, 0, LOOK_MS);
 	}

@@ -8,6 +8,8 @@ int	 waits_ready(const char *dir, bool is_patient);
 
 /*
  * Wait for the end of a session, or of one process of it (NULL: none): an exit
- * status, that of the process.
+ * status, that of the process.  dir, x: as of control_request.
  */
-int	 waits_end(const char *dir, const char *session, const char *process);
+struct execsrv;
+int	 waits_end(const char *dir, struct execsrv *x, const char *session,
+	    const char *process);

@@ -69,7 +69,7 @@ eventually "it ends" has_ended
 sleep 2.5
 expect 5 "$CTL" attach "$session/p1"
 
-# By its number, or the beginning of its id; where the daemon is asked.
+# By its number, or the beginning of its id.
 "$CTL" attach "${other%%-*}/p1" &
 pid=$!
 eventually "attached by the beginning" are 1 attached
@@ -82,7 +82,13 @@ session=$(told)
 "$CTL" sessions --json >"$DIR/sessions"
 number=$(json "$DIR/sessions" \
     "[s['session'] for s in d if s['id'] == '$session'][0]")
-expect 125 "$CTL" attach --url "$URL" "$number"
+expect 125 "$CTL" attach --url "$URL" "1$number$number"
+"$CTL" attach --url "$URL" "$number" &
+pid=$!
+eventually "attached by its number, by URL" are 1 attached
+kill -HUP "$pid"
+wait "$pid" || fail "left with $?"
+eventually "left" are 0 attached
 "$CTL" attach "$number" &
 pid=$!
 eventually "attached by its number" are 1 attached

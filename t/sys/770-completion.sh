@@ -53,6 +53,10 @@ completed execsrvctl sandbox explain --
 offers --cwd
 completed execsrvctl signal 1 2 T
 offers TERM
+completed execsrvctl signal -u nobody 1 2 T
+offers TERM
+completed execsrvctl ps --u
+offers --url
 
 # Switches of the daemon: as many as it takes, in its help as well.
 "$EXECSRVD" --help >"$DIR/help" || fail "--help"
@@ -90,6 +94,28 @@ completed execsrvctl attach ""
 offers "$session"
 completed execsrvctl kill "${session%???????}"
 offers "$session"
+completed execsrvctl kill "$session" ""
+offers p1
+completed execsrvctl attach "$session/"
+offers "$session/p1"
+
+# Those of another server, whose URL bash has split at its colons, and paths there.
+HOME=$DIR/home
+export HOME
+mkdir -p "$HOME/.config/execsrv" "$DIR/there/folder"
+echo "box $URL" >"$HOME/.config/execsrv/hosts"
+: >"$DIR/there/file"
+completed execsrvctl run -u ""
+offers box
+port=${URL##*:}
+export EXECSRV_RUNTIME_DIR=$DIR/nowhere
+completed execsrvctl tail --url ws : "//127.0.0.1" : "$port" ""
+offers "$session"
+completed execsrvctl tail --url box "$session" ""
+offers p1
+completed execsrvctl cp here box : "$DIR/there/f"
+offers "$DIR/there/folder/"
+offers "$DIR/there/file"
 
 # The same words for zsh, where there is one.
 command -v zsh >/dev/null || ends_here "no zsh"

@@ -220,14 +220,9 @@ int
 cp_command(const struct cp_options *o)
 {
 	struct cp		 c = { .o = o };
-	struct execsrv_options	 how = { .client_name = "execsrvctl",
-				    .bearer_token = o->token,
-				    .ca_file = o->ca_file,
-				    .recover_ms = o->patience,
-				    .silence_ms = o->silence };
 	struct execsrv_error	 e;
 
-	if ((c.x = execsrv_open(o->url, &how, &e)) == NULL) {
+	if ((c.x = execsrv_open(o->url, &o->how, &e)) == NULL) {
 		/* Which names the server. */
 		fprintf(stderr, "execsrvctl: %s\n", e.text);
 		return NOT_COPIED;

@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/client/execsrv.h"
+
 struct cp_options {
-	const char	*url, *token;	/* of the server; token or NULL */
-	const char	*ca_file;	/* or NULL */
+	const char	*url;		/* of the server */
+	struct execsrv_options how;	/* to connect */
 	char		*const *from;	/* paths there, or here */
 	size_t		 n;		/* of them; several: into a folder */
 	const char	*to;		/* a path on the other machine */
@@ -18,8 +20,6 @@ struct cp_options {
 	bool		 preserve;	/* mode as it is, and times */
 	bool		 quiet, recursive;
 	bool		 go_on;		/* --continue */
-	int		 patience;	/* as execsrv_options.recover_ms */
-	int		 silence;	/* as execsrv_options.silence_ms */
 };
 
 /*

@@ -366,15 +366,10 @@ int
 forward_command(const struct forward_options *o)
 {
 	struct forward		 f = { .o = o, .signal_fd = -1 };
-	struct execsrv_options	 how = { .client_name = "execsrvctl" };
 	struct execsrv_error	 e;
 
-	how.recover_ms = o->patience;
-	how.silence_ms = o->silence;
-	how.bearer_token = o->token;
-	how.ca_file = o->ca_file;
 	TAILQ_INIT(&f.conns);
-	if ((f.x = execsrv_open(o->url, &how, &e)) == NULL) {
+	if ((f.x = execsrv_open(o->url, &o->how, &e)) == NULL) {
 		fprintf(stderr, "execsrvctl: %s\n", e.text);
 		return EXIT_RUN;
 	}

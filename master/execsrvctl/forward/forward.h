@@ -3,15 +3,14 @@
 
 #include <stddef.h>
 
+#include "common/client/execsrv.h"
 #include "master/execsrvctl/forward/forward_spec.h"
 
 struct forward_options {
-	const char		*url, *token;	/* of the server */
-	const char		*ca_file;	/* or NULL */
+	const char		*url;	/* of the server */
+	struct execsrv_options	 how;	/* to connect */
 	struct forward_spec	*spec;
 	size_t			 n;
-	int			 patience;	/* as execsrv_options */
-	int			 silence;
 };
 
 /*

@@ -271,15 +271,12 @@ task_open(struct task *t)
 {
 	const struct run_options	*o = t->fanout->o->run;
 	const struct server		*s = &t->target->server;
-	struct execsrv_options		 how = { .client_name = "execsrvctl",
-					    .no_wait = true };
+	struct execsrv_options		 how = o->how;
 	struct execsrv_error		 e;
 
 	assert(t->phase == WAITING);
-	how.recover_ms = o->patience;
-	how.silence_ms = o->silence;
-	how.bearer_token = s->token;
-	how.ca_file = s->ca_file;
+	how.no_wait = true;
+	server_set_how(s, &how);
 	t->phase = OPENING;
 	t->fanout->nactive++;
 	if ((t->x = execsrv_open(s->url, &how, &e)) == NULL)

@@ -40,6 +40,7 @@
 #define KEY_LEAVE	'\020'	/* ^P ^Q, as docker(1) */
 #define KEY_LEAVE_2	'\021'
 #define ASK_MS		10000	/* for an answer before it begins */
+#define ATTACHED	(-32010) /* error: to another client */
 #define FIRST_PROCESS	"p1"	/* the id that libexecsrv chooses */
 
 enum phase {
@@ -850,16 +851,15 @@ int
 run_command(const struct run_options *o)
 {
 	struct run		 r = { .o = o, .signal_fd = -1 };
-	struct execsrv_options	 how = { .client_name = "execsrvctl" };
+	struct execsrv_options	 how = o->how;
 	struct execsrv_error	 e;
 
-	how.recover_ms = o->patience;
-	how.silence_ms = o->silence;
-	how.bearer_token = o->token;
-	how.ca_file = o->ca_file;
 	how.resume_session = o->session;
 	if ((r.x = execsrv_open(o->url, &how, &e)) == NULL) {
 		run_warn(e.text);
+		if (e.code == ATTACHED)
+			run_warn("\"attach --take\" takes it from its client, "
+			    "\"tail -f\" shows its output");
 		return EXIT_RUN;
 	}
 	if (execsrv_fd(r.x) == -1) {

@@ -8,8 +8,7 @@
 
 struct run_options {
 	const char		*url;	/* of the server */
-	const char		*token;	/* bearer, or NULL */
-	const char		*ca_file;	/* or NULL */
+	struct execsrv_options	 how;	/* to connect */
 	/* A session to attach to; process: NULL if it has but one. */
 	const char		*session, *process;
 	/* Or a command, ended by NULL; NULL: a login shell. */
@@ -21,8 +20,6 @@ struct run_options {
 	enum execsrv_sandbox	 sandbox; /* 0: none */
 	/* Domains of a managed network, ended by NULL; NULL: none. */
 	const char *const	*allow_domains;
-	int			 patience; /* as execsrv_options.recover_ms */
-	int			 silence; /* as execsrv_options.silence_ms */
 };
 
 /*
