@@ -85,7 +85,7 @@ ctl_admit(struct ctl *c, int fd)
 }
 
 static void
-refuse(struct child *from, uint32_t ticket, const char *why)
+ctl_refuse(struct child *from, uint32_t ticket, const char *why)
 {
 	Ipc__OperateRefused	 out = IPC__OPERATE_REFUSED__INIT;
 
@@ -111,15 +111,15 @@ ctl_operate(struct ctl *c, struct child *from, uint32_t ticket)
 	who.session = from->route->number;
 	memcpy(who.identity, from->route->identity, sizeof(who.identity));
 	if (c == NULL || !ctl_has_room(c, &who)) {
-		refuse(from, ticket, "too many requests are waiting");
+		ctl_refuse(from, ticket, "too many requests are waiting");
 		return;
 	}
 	if (fd_packet_pair(pair) == -1) {
-		refuse(from, ticket, strerror(errno));
+		ctl_refuse(from, ticket, strerror(errno));
 		return;
 	}
 	if ((cl = ctl_add(c, pair[0], &who)) == NULL) {
-		refuse(from, ticket, strerror(ENOMEM));
+		ctl_refuse(from, ticket, strerror(ENOMEM));
 	} else {
 		ctl_expect(cl);
 		out.ticket = ticket;

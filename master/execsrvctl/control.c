@@ -15,7 +15,6 @@
 #include "common/fd.h"
 #include "common/ipc/ipc.h"
 #include "common/rundirs.h"
-#include "master/execsrvctl/control_far.h"
 
 #define CONTROL_SOCKET	"control.sock"
 #define ANSWER_MS	2000	/* of silence */

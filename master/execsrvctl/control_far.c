@@ -1,10 +1,11 @@
-#include "master/execsrvctl/control_far.h"
+#include "master/execsrvctl/control.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/client/execsrv.h"
 #include "common/clock.h"
 #include "common/json/b64.h"
 #include "common/json/json.h"

@@ -272,14 +272,9 @@ take_allow_domain(struct client *c, const char *value)
 static int
 take_sandbox(struct client *c, const char *value)
 {
-	if (strcmp(value, "read-only") == 0)
-		c->run.sandbox = EXECSRV_READ_ONLY;
-	else if (strcmp(value, "workspace-write") == 0)
-		c->run.sandbox = EXECSRV_WORKSPACE_WRITE;
-	else
-		return client_refuse(c, value, "read-only or "
-		    "workspace-write");
-	return 0;
+	c->run.has_sandbox = true;
+	return servers_read_sandbox(value, &c->run.sandbox) == 0 ? 0 :
+	    client_refuse(c, value, "read-only, workspace-write or none");
 }
 
 /* Take a FROM:TO; the list has room for all arguments. */
@@ -446,6 +441,7 @@ static int
 run_there(struct client *c)
 {
 	struct server	 s;
+	const char	**env = NULL;
 	int		 status = EXIT_RUN;
 
 	if (chooser_find(&c->which, NULL, &s) == 0) {
@@ -453,8 +449,12 @@ run_there(struct client *c)
 		c->run.how = c->which.how;
 		server_set_how(&s, &c->run.how);
 		complete_run(c);
-		status = run_command(&c->run);
+		if ((env = run_defaults(&c->run, &s)) != NULL)
+			status = run_command(&c->run);
+		else
+			client_complain(s.url, strerror(errno));
 	}
+	free(env);
 	server_fini(&s);
 	return status;
 }

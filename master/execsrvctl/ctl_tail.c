@@ -14,7 +14,7 @@
 #include "common/ipc/ipc.h"
 #include "common/json/json_out.h"
 #include "common/limit.h"
-#include "master/execsrvctl/control_far.h"
+#include "master/execsrvctl/control.h"
 
 struct show {
 	const struct control_request *q;

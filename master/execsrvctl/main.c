@@ -22,6 +22,7 @@
 #include "master/execsrvctl/logs.h"
 #include "master/execsrvctl/fleet/fleet.h"
 #include "master/execsrvctl/sandbox.h"
+#include "master/execsrvctl/servers.h"
 #include "master/execsrvctl/since.h"
 #include "master/execsrvctl/term.h"
 #include "master/execsrvctl/top.h"
@@ -159,8 +160,9 @@ command_help(const struct command *c)
 		    "  -f, --follow     go on with what comes\n",
 		    c->fn == cmd_logs ? "\n" : "");
 	if (is_far(c))
-		puts("\n  -u, --url URL    sessions of yours on another server: "
-		    "a URL, or a name in the\n                   file of hosts\n"
+		puts("\n  -u, --url URL    your sessions on another server: a "
+		    "URL, or a name in the\n                   file of "
+		    "hosts\n"
 		    "  --ca-file FILE   certificates to trust\n"
 		    "  --token-file FILE\n                   bearer token for "
 		    "it");
@@ -253,8 +255,9 @@ execsrvctl_finish(int status)
 /* --- options --- */
 
 enum {
-	OPT_CA_FILE = 256, OPT_CHECK, OPT_EVENT, OPT_JSON, OPT_NO_HEADER, OPT_SESSION,
-	OPT_SINCE, OPT_SORT, OPT_STATE, OPT_TOKEN_FILE, OPT_USER, OPT_WAIT
+	OPT_CA_FILE = 256, OPT_CHECK, OPT_EVENT, OPT_JSON, OPT_NO_HEADER,
+	OPT_SESSION, OPT_SINCE, OPT_SORT, OPT_STATE, OPT_TOKEN_FILE,
+	OPT_USER, OPT_WAIT
 };
 
 #define GLOBALS		"fhn:o:qR:u:V"
@@ -429,12 +432,15 @@ cmd_config(const struct command *c, struct options *o, int argc, char **argv)
 	argc -= optind;
 	argv += optind;
 	if (argc < 1 || (strcmp(argv[0], "check") != 0 &&
-	    strcmp(argv[0], "show") != 0))
-		return wrong_use(c, "check or show?");
+	    strcmp(argv[0], "hosts") != 0 && strcmp(argv[0], "show") != 0))
+		return wrong_use(c, "check, hosts or show?");
 	if (argc > (strcmp(argv[0], "check") == 0 ? 2 : 1))
 		return wrong_use(c, "too many arguments");
 	if (hush(o) == -1)
 		return EXIT_OTHER;
+	if (strcmp(argv[0], "hosts") == 0)
+		return execsrvctl_finish(servers_check() == 0 ? EXIT_OK :
+		    EXIT_CONFIG);
 	if (strcmp(argv[0], "show") == 0)
 		return execsrvctl_finish(config_show(o->dir, o->json));
 	return execsrvctl_finish(config_check(argv[1], o->json));

@@ -22,13 +22,13 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct host_line	 out;
-	const char		*why = NULL;
+	char			 why[SERVERS_WHY] = "";
 	/* A byte before it: no word begins there. */
 	char			*line = calloc(1, size + 2);
 
 	MUST(line != NULL);
 	memcpy(line + 1, data, size);
-	switch (servers_parse(line + 1, &out, &why)) {
+	switch (servers_parse(line + 1, &out, why)) {
 	case 1:
 		MUST(out.name < out.url);
 		MUST(strpbrk(out.name, ":/#") != out.name);
@@ -37,10 +37,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_word(line, size + 1, out.token);
 		check_word(line, size + 1, out.token_file);
 		check_word(line, size + 1, out.ca_file);
+		check_word(line, size + 1, out.cwd);
+		check_word(line, size + 1, out.sandbox);
+		check_word(line, size + 1, out.env[0]);
 		MUST(out.token == NULL || out.token_file == NULL);
 		break;
 	case -1:
-		MUST(why != NULL);
+		MUST(why[0] != '\0');
 		break;
 	}
 	free(line);

@@ -5,7 +5,8 @@
 
 start_run() {
 	rm -f "$DIR/run.out" "$DIR/run.err"
-	"$CTL" run --patience 2 -- sh -c 'seq 100000; exec sleep 1000' >"$DIR/run.out" \
+	# shellcheck disable=SC2086
+	"$CTL" run --patience 2 ${how-} -- sh -c 'seq 100000; exec sleep 1000' >"$DIR/run.out" \
 	    2>"$DIR/run.err" </dev/null &
 	run=$!
 	at_exit "kill -KILL $run 2>/dev/null"
@@ -36,6 +37,25 @@ start_server
 start_run
 kill -KILL "$worker"
 end_run "the worker died" 125 1
+
+# One that is given up is told how to come back to.
+how="--silence 1 --patience 1"
+start_run
+kill -STOP "$worker"
+wait_for 20 is_gone "$run" || fail "run waits for a server that stands still"
+kill -CONT "$worker"
+wait "$run"
+same "status" $? 125
+session=$(sed -n "s|.*\"execsrvctl attach -u $URL \([0-9a-f-]*\)\".*|\1|p" \
+    "$DIR/run.err")
+[ -n "$session" ] || fail "no word of the session: $(cat "$DIR/run.err")"
+"$CTL" attach --take -u "$URL" "$session" >"$DIR/again" 2>&1 &
+attached=$!
+wait_for 20 has_line "$DIR/again" '^100000$' || fail "not attached"
+kill -TERM "$attached"
+wait "$attached"
+same "status when attached" $? 143
+how=
 
 start_run
 stop_server

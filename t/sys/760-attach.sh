@@ -170,4 +170,5 @@ if "$CTL" run --sandbox read-only -- true 2>/dev/null; then
 	expect 1 "$CTL" run --sandbox workspace-write -- \
 	    sh -c 'echo >/usr/x || exit 1'
 fi
-expect 125 "$CTL" run --sandbox none -- true
+expect 0 "$CTL" run --sandbox none -- true
+expect 125 "$CTL" run --sandbox some -- true

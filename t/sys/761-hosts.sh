@@ -65,8 +65,32 @@ EXECSRV_TOKEN=s3cret expect 0 run --url "$URL" -e EXECSRV_TOKEN -- \
     sh -c 'echo "${EXECSRV_TOKEN-none}"'
 same "not for the command" "$(cat "$DIR/out")" none
 
+# What commands have there, unless the command line says otherwise.
+echo "home unix:$DIR/socket cwd=/usr env=A=b env=C=d" >>"$HOSTS"
+# shellcheck disable=SC2016
+expect 0 run -u home -- sh -c 'echo "$PWD $A $C"'
+same "folder and variables" "$(cat "$DIR/out")" "/usr b d"
+# shellcheck disable=SC2016
+expect 0 run -u home -C / -e A=x -- sh -c 'echo "$PWD $A $C"'
+same "the command line's" "$(cat "$DIR/out")" "/ x d"
+# shellcheck disable=SC2016
+expect 0 run --on home,sock -- sh -c 'echo "$PWD $A"'
+grep -qx 'home: /usr b' "$DIR/out" || fail "on several: $(cat "$DIR/out")"
+if run --sandbox read-only -u home -- true 2>/dev/null; then
+	echo "shut unix:$DIR/socket cwd=$DIR sandbox=read-only" >>"$HOSTS"
+	expect 1 run -u shut -- sh -c 'echo >x || exit 1'
+	expect 0 run -u shut --sandbox none -- sh -c 'echo >x'
+	sed -i '/^shut/d' "$HOSTS"
+fi
+expect 0 "$CTL" config hosts
+grep -qxF "home unix:$DIR/socket" "$DIR/out" || fail "hosts: $(cat "$DIR/out")"
+
 # A line that cannot be read says which.
 echo "bad" >>"$HOSTS"
 expect 125 run --url nobody true
-said "$HOSTS:6:"
+said "$HOSTS:7: expected a name and a URL"
+echo "odd $URL sandobx=none" >>"$HOSTS"
+expect 78 "$CTL" config hosts
+said "$HOSTS:7: expected a name and a URL"
+said "$HOSTS:8: no option \"sandobx\": did you mean \"sandbox=\"?"
 expect 0 run --url box true

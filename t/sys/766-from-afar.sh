@@ -123,7 +123,7 @@ echo go >"$DIR/go"
 code=0
 wait "$two" || code=$?
 same "who took it" "$code" 3
-same "has all of it" "$(cat "$DIR/second")" done
+same "has all of it" "$(cat "$DIR/second")" "done"
 
 # Of other users nothing can be seen.
 [ "$(id -u)" -eq 0 ] || ends_here "not root"

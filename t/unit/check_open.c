@@ -481,7 +481,7 @@ START_TEST(test_bad)
 	struct execsrv_options	 o = { .no_wait = true };
 	struct execsrv_error	 e = { .text = "" };
 
-	ck_assert_ptr_null(execsrv_open("ws://example.org:1", &o, &e));
+	ck_assert_ptr_null(execsrv_open("ws://1.2.3:1", &o, &e));
 	ck_assert_str_ne(e.text, "");
 	o.bearer_token = "two words";
 	ck_assert_ptr_null(execsrv_open("ws://127.0.0.1:1", &o, &e));

@@ -6,19 +6,18 @@
 #include "master/execsrvctl/servers.h"
 
 static struct host_line	 line;
-static char		 text[256];
+static char		 text[1024], why[SERVERS_WHY];
 
 static int
 parse(const char *s)
 {
-	const char	*why = NULL;
-	int		 r;
+	int	 r;
 
 	ck_assert_uint_lt(strlen(s), sizeof(text));
 	strcpy(text, s);
-	r = servers_parse(text, &line, &why);
-	if (r == -1)
-		ck_assert_ptr_nonnull(why);
+	why[0] = '\0';
+	r = servers_parse(text, &line, why);
+	ck_assert_int_eq(r == -1, why[0] != '\0');
 	return r;
 }
 
@@ -39,6 +38,53 @@ START_TEST(good)
 	ck_assert_int_eq(parse("b u ca-file=ca token=t"), 1);
 	ck_assert_str_eq(line.ca_file, "ca");
 	ck_assert_str_eq(line.token, "t");
+	ck_assert_int_eq(parse("b u env=A=b cwd=/x env=C= sandbox=none"), 1);
+	ck_assert_str_eq(line.env[0], "A=b");
+	ck_assert_str_eq(line.env[1], "C=");
+	ck_assert_ptr_null(line.env[2]);
+	ck_assert_str_eq(line.cwd, "/x");
+	ck_assert_str_eq(line.sandbox, "none");
+}
+END_TEST
+
+/* What is wrong is told with what would be right. */
+START_TEST(reasons)
+{
+	static const char *const	 rows[][2] = {
+		{ "b", "expected a name and a URL" },
+		{ "b u tokne=x", "no option \"tokne\": did you mean "
+		    "\"token=\"?" },
+		{ "b u verbose", "no option \"verbose\": expected ca-file=, "
+		    "cwd=, env=, sandbox=, token=, token-file=" },
+		{ "b u cwd=x", "cwd=x: not an absolute path" },
+		{ "b u cwd", "cwd=: a value is missing" },
+		{ "b u cwd=/ cwd=/", "cwd=: given more than once" },
+		{ "b u env=A", "env=A: expected env=NAME=VALUE" },
+		{ "b u env==A", "env==A: expected env=NAME=VALUE" },
+		{ "b u sandbox=all", "sandbox=all: expected read-only, "
+		    "workspace-write or none" },
+		{ "b u token=a token-file=b", "token= or token-file=, not "
+		    "both" },
+	};
+	size_t				 i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ck_assert_int_eq(parse(rows[i][0]), -1);
+		ck_assert_str_eq(why, rows[i][1]);
+	}
+}
+END_TEST
+
+START_TEST(many)
+{
+	char	 s[512] = "b u";
+	int	 i;
+
+	for (i = 0; i < SERVERS_ENV_MAX; i++)
+		strcat(s, " env=A=b");
+	ck_assert_int_eq(parse(s), 1);
+	strcat(s, " env=A=b");
+	ck_assert_int_eq(parse(s), -1);
 }
 END_TEST
 
@@ -78,6 +124,8 @@ main(void)
 	tcase_add_test(t, good);
 	tcase_add_test(t, nothing);
 	tcase_add_test(t, bad);
+	tcase_add_test(t, reasons);
+	tcase_add_test(t, many);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

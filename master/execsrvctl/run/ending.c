@@ -47,3 +47,19 @@ ending_on_note(void *arg, const char *method, const char *params, size_t len)
 	term_restore();
 	fprintf(stderr, "execsrvctl: the server ends the session: %s\n", why);
 }
+
+void
+ending_hint(const struct execsrv *x, const char *url)
+{
+	enum execsrv_reason	 why = execsrv_why(x)->reason;
+	const char		*session = execsrv_session(x);
+
+	if (session == NULL || (execsrv_status(x) != EXECSRV_RECOVERING &&
+	    why != EXECSRV_WHY_LOST && why != EXECSRV_WHY_CONNECT &&
+	    why != EXECSRV_WHY_TIMEOUT && why != EXECSRV_WHY_REFUSED))
+		return;
+	term_restore();
+	fprintf(stderr, "execsrvctl: the command may go on for a while: "
+	    "\"execsrvctl attach -u %s %s\" comes back to it\n", url,
+	    session);
+}

@@ -291,17 +291,25 @@ task_open(struct task *t)
 static void
 task_start(struct task *t)
 {
-	const struct run_options	*o = t->fanout->o->run;
-	struct execsrv_start		 s = { .argv = o->argv, .env = o->env,
-					    .inherit = true };
+	struct run_options	 o = *t->fanout->o->run;
+	struct execsrv_start	 s = { .argv = o.argv, .inherit = true };
+	const char		**env;
+	int			 error;
 
-	s.preset = o->sandbox;
-	s.allow_domains = o->allow_domains;
-	s.cwd = o->cwd != NULL ? o->cwd : execsrv_cwd(t->x);
-	if (s.cwd == NULL)
-		s.cwd = "/";
-	t->phase = RUNNING;
-	if ((t->p = execsrv_process_start(t->x, &s, &task_hooks, t)) != NULL)
+	if ((env = run_defaults(&o, &t->target->server)) != NULL) {
+		s.env = env;
+		s.preset = o.sandbox;
+		s.allow_domains = o.allow_domains;
+		s.cwd = o.cwd != NULL ? o.cwd : execsrv_cwd(t->x);
+		if (s.cwd == NULL)
+			s.cwd = "/";
+		t->phase = RUNNING;
+		t->p = execsrv_process_start(t->x, &s, &task_hooks, t);
+	}
+	error = errno;
+	free(env);
+	errno = error;
+	if (t->p != NULL)
 		return;
 	task_fail(t, NOT_REACHED, "%s", errno == EPIPE ?
 	    execsrv_why(t->x)->text : errno == EILSEQ ?

@@ -877,6 +877,8 @@ run_command(const struct run_options *o)
 			run_turn(&r);
 		if (r.has_left)
 			report_left(&r);
+		else if (r.phase == FAILED && r.may_run)
+			ending_hint(r.x, o->url);
 		run_leave(&r);
 	}
 	run_end_session(&r);

@@ -5,6 +5,7 @@
 
 #include "common/client/execsrv.h"
 #include "master/execsrvctl/run/reason.h"
+#include "master/execsrvctl/servers.h"
 
 struct run_options {
 	const char		*url;	/* of the server */
@@ -18,9 +19,18 @@ struct run_options {
 	bool			 tty;
 	bool			 detach; /* once it runs */
 	enum execsrv_sandbox	 sandbox; /* 0: none */
+	bool			 has_sandbox; /* not that of the server */
 	/* Domains of a managed network, ended by NULL; NULL: none. */
 	const char *const	*allow_domains;
 };
+
+/*
+ * Set what is not set as the server's line in the file of hosts says.  Return
+ * the variables, which are to be freed after the run, but not what is in them;
+ * NULL with errno.
+ */
+const char **run_defaults(struct run_options *o, const struct server *s)
+	    MUST_CHECK;
 
 /*
  * Run it and return the exit status; reasons go to standard error.  Blocks
