@@ -20,6 +20,7 @@ struct show {
 	const struct control_request *q;
 	bool		 is_json;
 	uint64_t	 seq;		/* of the last piece; 0: none yet */
+	uint64_t	 shown;		/* the same, when asked again */
 	struct ctl_tail_lines *lines;	/* or NULL */
 };
 
@@ -113,10 +114,8 @@ ctl_tail_on_piece(void *arg, const struct control_piece *given)
 	struct control_piece	 p = *given;
 	size_t			 skipped;
 
-	/* Asked for again. */
-	if (p.seq <= s->seq)
+	if (p.seq <= s->shown)
 		return 0;
-
 	/* Exit and end have sequence numbers, too, but come last. */
 	if (s->seq != 0 && p.seq > s->seq + 1 && !s->is_json &&
 	    (s->lines == NULL || !s->lines->counts))
@@ -191,6 +190,7 @@ ctl_tail_show_far(struct show *s)
 			perror("execsrvctl: tail");
 			return EXIT_OTHER;
 		}
+		s->shown = s->seq;
 		status = control_ask(s->q, &t, &stream, &e);
 		table_free(&t);
 		if (status != EXIT_OK || stream != CONTROL_FAR)

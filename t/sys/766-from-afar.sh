@@ -92,6 +92,24 @@ expect 2 "$CTL" status -u box
 said "it has no option --url"
 expect 1 "$CTL" ps -u nobody
 said "nobody: not a URL"
+
+# By the name of a host, which is looked up, and which the server must know; that
+# of the resolver is not spelled so in the URL of a server.
+getent ahostsv4 LOCALHOST >"$DIR/out" && grep -q '^127\.' "$DIR/out" && {
+	expect 125 "$CTL" run -u "ws://LOCALHOST:${URL##*:}" -- true
+	said "HTTP 403: it does not accept its name in the URL (HostName"
+	start_server --listen ws://127.0.0.1:0 -o HostName=LOCALHOST \
+	    -o RuntimeDirectory="$DIR/other"
+	expect 0 "$CTL" run -u "ws://LOCALHOST:${URL##*:}" -- echo hi
+	same "by a name" "$(cat "$DIR/out")" hi
+	stop_server
+	URL=$(head -n 1 "$DIR/server1.url")
+}
+expect 125 "$CTL" run -u ws://nosuch.invalid:1 -- true
+said "ws://nosuch.invalid:1: host not found"
+expect 125 "$CTL" run -u "wss://${URL#ws://}" -- true
+said "the server does not speak TLS"
+
 # Ours that asked have ended.
 none_left() {
 	EXECSRV_RUNTIME_DIR=$HERE rows_are "all(s['known'] for s in d)" sessions

@@ -331,8 +331,10 @@ reach_on_end(void *arg, unsigned status, const char *why)
 		reach_fail(r, false, "%s", why);
 	else if (status != 0)
 		reach_fail(r, is_final(r, status),
-		    "the server refused: HTTP %u%s", status, status != 401 ?
-		    "" : ": a token is missing, or is not accepted");
+		    "the server refused: HTTP %u%s", status, status == 401 ?
+		    ": a token is missing, or is not accepted" :
+		    status == 403 ? ": it does not accept its name in the URL "
+		    "(HostName of execsrvd.conf(5)), or not this client" : "");
 	else
 		reach_fail(r, is_final(r, status), "%s", why);
 	reach_disconnect(r);
