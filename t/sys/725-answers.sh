@@ -58,8 +58,8 @@ execsrvctl: ps: unrecognized option '--nonsense'
 usage: execsrvctl ps [OPTION...] [SESSION]
 END
 says config <<END
-execsrvctl: config: check or show?
-usage: execsrvctl config check [FILE] | show
+execsrvctl: config: check, hosts or show?
+usage: execsrvctl config check [FILE] | hosts | show
 END
 says signal 1 p1 NOSUCH <<END
 execsrvctl: no such signal: NOSUCH

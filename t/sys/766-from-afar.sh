@@ -93,18 +93,11 @@ said "it has no option --url"
 expect 1 "$CTL" ps -u nobody
 said "nobody: not a URL"
 
-# By the name of a host, which is looked up, and which the server must know; that
-# of the resolver is not spelled so in the URL of a server.
-getent ahostsv4 LOCALHOST >"$DIR/out" && grep -q '^127\.' "$DIR/out" && {
-	expect 125 "$CTL" run -u "ws://LOCALHOST:${URL##*:}" -- true
-	said "HTTP 403: it does not accept its name in the URL (HostName"
-	start_server --listen ws://127.0.0.1:0 -o HostName=LOCALHOST \
-	    -o RuntimeDirectory="$DIR/other"
+# By the name of a host, which is looked up.
+if getent ahostsv4 LOCALHOST | grep -q '^127\.'; then
 	expect 0 "$CTL" run -u "ws://LOCALHOST:${URL##*:}" -- echo hi
 	same "by a name" "$(cat "$DIR/out")" hi
-	stop_server
-	URL=$(head -n 1 "$DIR/server1.url")
-}
+fi
 expect 125 "$CTL" run -u ws://nosuch.invalid:1 -- true
 said "ws://nosuch.invalid:1: host not found"
 expect 125 "$CTL" run -u "wss://${URL#ws://}" -- true

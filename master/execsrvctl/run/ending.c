@@ -56,7 +56,7 @@ ending_hint(const struct execsrv *x, const char *url)
 
 	if (session == NULL || (execsrv_status(x) != EXECSRV_RECOVERING &&
 	    why != EXECSRV_WHY_LOST && why != EXECSRV_WHY_CONNECT &&
-	    why != EXECSRV_WHY_TIMEOUT && why != EXECSRV_WHY_REFUSED))
+	    why != EXECSRV_WHY_TIMEOUT))
 		return;
 	term_restore();
 	fprintf(stderr, "execsrvctl: the command may go on for a while: "
