@@ -1,4 +1,8 @@
-/* execsrvctl: commands for the daemon, and for exec servers as a client. */
+/*
+ * execsrvctl: commands for the daemon, and for exec servers as a client.
+ *
+ * lint-ok: long, as the options of all commands for the daemon are read here.
+ */
 #include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
