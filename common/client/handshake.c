@@ -79,10 +79,13 @@ handshake_open(struct execsrv *x)
 static void
 give_up(struct execsrv *x)
 {
+	static const char	 lost[] = "the connection was lost";
 	struct execsrv_error	 e = *recovery_why(&x->recovery);
 
 	if (!execsrv_is_opening(x)) {
-		execsrv_error_prefix(&e, "the connection was lost");
+		/* The transport may have said so already. */
+		if (strncmp(e.text, lost, sizeof(lost) - 1) != 0)
+			execsrv_error_prefix(&e, lost);
 		execsrv_fail_as(x, &e);
 	} else if (x->state == EXECSRV_INITIALIZING) {
 		execsrv_fail(x, EXECSRV_WHY_TIMEOUT,

@@ -207,7 +207,10 @@ def no_patience():
     proxy.refuses = True
     proxy.cut_all()
     err = child.communicate(timeout=LIMIT)[1]
-    check(child.returncode == 125 and err.count(b"\n") == 1,
+    check(child.returncode == 125 and re.fullmatch(
+        rb"execsrvctl: the connection was lost: (?!the connection was).*\n"
+        rb"execsrvctl: the command may go on for a while: \"execsrvctl "
+        rb"attach -u ws://.*\" comes back to it\n", err),
           (child.returncode, err))
 
 
