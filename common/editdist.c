@@ -1,38 +1,47 @@
 #include "common/editdist.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #define DISTANCE_MAX	3	/* typing errors */
 #define WORD_MAX	40	/* bytes compared */
 
-/* Return the edit distance, ignoring case. */
+static bool
+same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Return the edit distance, ignoring case; two that swapped places count once. */
 static size_t
 distance(const char *a, const char *b)
 {
-	size_t	 row[WORD_MAX + 1], alen = strlen(a), blen = strlen(b);
-	size_t	 i, k, corner, old, best;
+	uint8_t	 d[WORD_MAX + 1][WORD_MAX + 1], best;
+	size_t	 alen = strlen(a), blen = strlen(b), i, k;
 
 	if (alen > WORD_MAX || blen > WORD_MAX)
 		return SIZE_MAX;
+	for (i = 0; i <= alen; i++)
+		d[i][0] = (uint8_t)i;
 	for (k = 0; k <= blen; k++)
-		row[k] = k;
+		d[0][k] = (uint8_t)k;
 	for (i = 1; i <= alen; i++) {
-		corner = row[0]++;
 		for (k = 1; k <= blen; k++) {
-			old = row[k];
-			best = corner + (tolower((unsigned char)a[i - 1]) !=
-			    tolower((unsigned char)b[k - 1]));
-			if (best > old + 1)
-				best = old + 1;
-			if (best > row[k - 1] + 1)
-				best = row[k - 1] + 1;
-			row[k] = best;
-			corner = old;
+			best = d[i - 1][k - 1] + !same(a[i - 1], b[k - 1]);
+			if (best > d[i - 1][k] + 1)
+				best = d[i - 1][k] + 1;
+			if (best > d[i][k - 1] + 1)
+				best = d[i][k - 1] + 1;
+			if (i > 1 && k > 1 && same(a[i - 1], b[k - 2]) &&
+			    same(a[i - 2], b[k - 1]) &&
+			    best > d[i - 2][k - 2] + 1)
+				best = d[i - 2][k - 2] + 1;
+			d[i][k] = best;
 		}
 	}
-	return row[blen];
+	return d[alen][blen];
 }
 
 const char *
