@@ -62,7 +62,7 @@ def no_program():
         layout(server)
         return server.has_logged("the new template died")
     wait_for(tried, LIMIT, "another one is tried")
-    check("cannot execute" in server.log(), server.log())
+    wait_for(lambda: server.has_logged("cannot execute"), LIMIT, "why")
     check(layout(server) == before, "the old one")
     os.rename(folder + "/away", folder + "/execsrv-worker")
     wait_for(lambda: layout(server) != before, LIMIT,

@@ -144,7 +144,7 @@ def programs():
     """Which program: the variable, and what is wrong with it."""
     for value, wanted in (("execsrvd", "absolute"),
                           (TMP + "/none", "No such file"),
-                          ("/bin/false", "connection"), ("/bin/cat", "")):
+                          ("/bin/false", "ended with status 1"), ("/bin/cat", "")):
         program = embed.Embedder({"EXECSRVD": value})
         why = program.fails("local")
         check(wanted in why, "%s: %s" % (value, why))

@@ -38,7 +38,7 @@ LEGAL = {
                 "detached": "serving", "report": "serving",
                 "acted": "serving", "load": "serving", "command": "serving",
                 "command_ended": "serving", "net_refused": "serving",
-                "memory_ask": "serving",
+                "memory_ask": "serving", "operate": "serving",
                 "released": "leaving", "ended": "leaving",
                 "transcript_ask": None},
     "awaited": {"orphan": "serving"},

@@ -96,7 +96,7 @@ static const struct {
 	    URL ": no ?" },
 	{ "echo '{\"error\":\"no\",\"permanent\":false}'",
 	    URL ": no" },
-	{ "exit 3", "the server closed the connection" },
+	{ "exit 3", "the server ended with status 3 before it answered" },
 	{ "echo hello; exec sleep 1000",
 	    "execsrv-reach sent a malformed answer" },
 	{ "echo '[]'; exec sleep 1000",
