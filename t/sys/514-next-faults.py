@@ -87,5 +87,27 @@ def filled_later():
     server.stop()
 
 
+def read_only():
+    """A next master says so; the sessions wait for one that can write."""
+    if os.getuid() != 0 or shutil.which("unshare") is None:
+        skip("mounts take root")
+    server = Server()
+    c = connect(server.url)
+    c.start("p", "sleep", "1000")
+    nextlib.kill(server)
+    r = subprocess.run(
+        ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$0" && '
+         'mount -o remount,bind,ro "$0" && exec "$@"', server.run,
+         BUILD + "/execsrvd", "-o", "RuntimeDirectory=" + server.run,
+         "--listen", server.url], stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=False, timeout=LIMIT)
+    check(r.returncode == 1 and "Read-only file system" in r.stderr, r)
+    server = nextlib.Next(server)
+    nextlib.adopted(server, 1)
+    check(c.run("q", "echo", "x") == (b"x\n", 0), "a command")
+    c.close()
+    server.stop()
+
+
 if __name__ == "__main__":
-    main(two_at_once, without_room, filled_later)
+    main(two_at_once, without_room, filled_later, read_only)
