@@ -14,7 +14,7 @@ same(char a, char b)
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Return the edit distance, ignoring case; two that swapped places count once. */
+/* The edit distance, ignoring case; two that swapped places count as one. */
 static size_t
 distance(const char *a, const char *b)
 {
