@@ -1,12 +1,8 @@
 /*
  * execsrvctl: commands for the daemon, and for exec servers as a client.
- *
- * lint-ok: long, as the options of all commands for the daemon are read here.
  */
 #include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +13,7 @@
 #include "common/editdist.h"
 #include "common/fd.h"
 #include "config.h"
+#include "master/execsrvctl/answer.h"
 #include "master/execsrvctl/check.h"
 #include "master/execsrvctl/chooser.h"
 #include "master/execsrvctl/control.h"
@@ -28,7 +25,6 @@
 #include "master/execsrvctl/sandbox.h"
 #include "master/execsrvctl/servers.h"
 #include "master/execsrvctl/since.h"
-#include "master/execsrvctl/term.h"
 #include "master/execsrvctl/top.h"
 #include "master/execsrvctl/waits.h"
 
@@ -525,127 +521,18 @@ cmd_sandbox(const struct command *c, struct options *o, int argc, char **argv)
 	    "a file is missing, or there are too many arguments");
 }
 
-/* The columns of a table that fit 80 characters; NULL: all. */
-static const char *
-default_columns(const struct command *c)
-{
-	if (strcmp(c->name, "sessions") == 0)
-		return "session,user,state,age,running,cpu_ms,rss,client,peer";
-	if (strcmp(c->name, "ps") == 0)
-		return "session,user,pid,state,exit,age,command,process";
-	return NULL;
-}
-
-/* --user as the number that the daemon knows; NULL, having said why. */
-static const char *
-user_number(const char *name, char *out, size_t size)
-{
-	const struct passwd	*pw = getpwnam(name);
-
-	if (pw != NULL)
-		snprintf(out, size, "%lu", (unsigned long)pw->pw_uid);
-	else if (*name != '\0' && name[strspn(name, "0123456789")] == '\0')
-		snprintf(out, size, "%s", name);
-	else
-		fprintf(stderr, "execsrvctl: no such user: %s\n", name);
-	return *out != '\0' ? out : NULL;
-}
-
-static int
-no_column(const struct table *t, const char *name)
-{
-	fprintf(stderr, "execsrvctl: there is no column \"%.*s\"; there are ",
-	    (int)strcspn(name, ","), name);
-	table_print_names(t, stderr);
-	putc('\n', stderr);
-	return EXIT_USAGE;
-}
-
-/* Whether rows may be in a state: NULL, or which they may be in. */
-static const char *
-no_state(const struct command *c, const char *state)
-{
-	static const struct {
-		const char	*command, *states;
-	} rows[] = {
-		{ "ps", "running, stopped, exited, closed" },
-		{ "sessions", "attached, detached, no answer" },
-	};
-	size_t	 i, len = strlen(state);
-	char	*at;
-
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(rows[i].command, c->name) == 0)
-			break;
-	if (i == sizeof(rows) / sizeof(rows[0]))
-		return NULL;
-	at = len == 0 ? NULL : strstr(rows[i].states, state);
-	return at != NULL && (at[len] == ',' || at[len] == '\0') &&
-	    (at == rows[i].states || at[-1] == ' ') ? NULL : rows[i].states;
-}
-
-/* Leave out and put in order what the options say. */
-static int
-shape(const struct command *c, const struct options *o, struct table *t)
-{
-	const char	*columns = o->columns, *bad;
-	const char	*states = o->state == NULL ? NULL :
-			    no_state(c, o->state);
-	char		 number[24] = "";
-
-	if (o->user != NULL && user_number(o->user, number,
-	    sizeof(number)) == NULL)
-		return EXIT_OTHER;
-	if (o->user != NULL && table_keep(t, "user", number) == -1)
-		return no_column(t, "user");
-	if (states != NULL) {
-		fprintf(stderr, "execsrvctl: --state %s: expected one of %s\n",
-		    o->state, states);
-		return EXIT_USAGE;
-	}
-	if (o->state != NULL && table_keep(t, "state", o->state) == -1)
-		return no_column(t, "state");
-	if (o->sort != NULL && table_sort_by(t, o->sort) == -1)
-		return no_column(t, o->sort + (o->sort[0] == '-'));
-	if (columns == NULL && !o->json)
-		columns = default_columns(c);
-	if (columns != NULL && strcmp(columns, "all") != 0 &&
-	    (bad = table_pick(t, columns)) != NULL)
-		return no_column(t, bad);
-	return EXIT_OK;
-}
-
-static int
-execsrvctl_print(const struct command *c, const struct options *o,
-    struct table *t)
-{
-	struct table_look	 look;
-	int			 r;
-
-	if (c->form == TABLE && (r = shape(c, o, t)) != EXIT_OK)
-		return r;
-	if (o->json) {
-		if (table_print_json(t, c->form != TABLE, stdout) == -1) {
-			perror("execsrvctl");
-			return EXIT_OTHER;
-		}
-		return EXIT_OK;
-	}
-	term_look(STDOUT_FILENO, &look);
-	look.no_header = o->no_header;
-	if (c->form != TABLE)
-		table_print_upright(t, &look, stdout);
-	else
-		table_print(t, &look, stdout);
-	return EXIT_OK;
-}
-
 static int
 ask_and_print(const struct command *c, const struct options *o, size_t narg,
     char **arg)
 {
 	struct control_request	 q = { .command = c->name };
 	struct control_error	 e;
+	struct answer_look	 look = { .command = c->name,
+				    .is_table = c->form == TABLE,
+				    .json = o->json,
+				    .no_header = o->no_header,
+				    .user = o->user, .state = o->state,
+				    .sort = o->sort, .columns = o->columns };
 	struct table		*t;
 	int			 status, stream, r;
 
@@ -663,7 +550,7 @@ ask_and_print(const struct command *c, const struct options *o, size_t narg,
 	   row that tells the failure is whole. */
 	if (t != NULL && (status == EXIT_OK || !o->json ||
 	    (c->form == ACT && table_rows(t) > 0)) &&
-	    (r = execsrvctl_print(c, o, t)) != EXIT_OK && status == EXIT_OK)
+	    (r = answer_print(t, &look)) != EXIT_OK && status == EXIT_OK)
 		status = r;
 	table_free(&t);
 	return status;
@@ -680,7 +567,7 @@ kill_user(const struct command *c, const struct options *o)
 	char			 number[24] = "", *one;
 	int			 status, r;
 
-	if (user_number(o->user, number, sizeof(number)) == NULL)
+	if (answer_user(o->user, number, sizeof(number)) == NULL)
 		return EXIT_OTHER;
 	status = control_ask(&q, &t, NULL, &e);
 	control_complain(&e);
