@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define VERSION		1
-#define MAC_LEN		crypto_auth_hmacsha256_BYTES
 #define SALT		"execsrv-hub"
 #define RAW_MAX		1456	/* bytes of any ticket */
 #define VARIANT		sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -41,7 +40,7 @@ int
 ticket_keys_add(struct ticket_keys *k, const void *secret, size_t len)
 {
 	crypto_auth_hmacsha256_state	 state;
-	uint8_t				 prk[MAC_LEN];
+	uint8_t				 prk[TICKET_MAC_LEN];
 	static const uint8_t		 block = 1;
 	size_t				 i;
 
@@ -64,19 +63,49 @@ ticket_keys_add(struct ticket_keys *k, const void *secret, size_t len)
 	return 0;
 }
 
-/* Sign what the ticket says and the environment that it is about. */
+_Static_assert(TICKET_MAC_LEN == crypto_auth_hmacsha256_BYTES, "HMAC");
+
+/* Of two pieces, one behind the other. */
 static void
-ticket_sign(const uint8_t key[32], const char *environment, const uint8_t *raw,
-    size_t len, uint8_t mac[MAC_LEN])
+ticket_mac(const uint8_t key[32], struct span a, struct span b,
+    uint8_t mac[TICKET_MAC_LEN])
 {
 	crypto_auth_hmacsha256_state	 state;
 
 	crypto_auth_hmacsha256_init(&state, key, 32);
-	crypto_auth_hmacsha256_update(&state, (const uint8_t *)environment,
-	    strlen(environment) + 1);
-	crypto_auth_hmacsha256_update(&state, raw, len);
+	crypto_auth_hmacsha256_update(&state, (const uint8_t *)a.at, a.len);
+	crypto_auth_hmacsha256_update(&state, (const uint8_t *)b.at, b.len);
 	crypto_auth_hmacsha256_final(&state, mac);
 	sodium_memzero(&state, sizeof(state));
+}
+
+void
+ticket_sign(const struct ticket_keys *k, enum ticket_role role, struct span a,
+    struct span b, uint8_t mac[TICKET_MAC_LEN])
+{
+	ticket_mac(k->key[0][role], a, b, mac);
+}
+
+bool
+ticket_is_signed(const struct ticket_keys *k, enum ticket_role role,
+    struct span a, struct span b, const uint8_t mac[TICKET_MAC_LEN])
+{
+	uint8_t	 right[TICKET_MAC_LEN];
+	size_t	 i;
+	bool	 is = false;
+
+	for (i = 0; i < k->n; i++) {
+		ticket_mac(k->key[i][role], a, b, right);
+		is |= sodium_memcmp(right, mac, sizeof(right)) == 0;
+	}
+	return is;
+}
+
+/* A ticket is about an environment: its name and NUL are signed with it. */
+static struct span
+ticket_about(const char *environment)
+{
+	return (struct span){ environment, strlen(environment) + 1 };
 }
 
 /* --- bytes --- */
@@ -172,27 +201,12 @@ ticket_write(const struct ticket_keys *k, enum ticket_role role,
 		ticket_put(&b, t->nonce, sizeof(t->nonce));
 		ticket_put(&b, t->harness, sizeof(t->harness));
 	}
-	ticket_sign(k->key[0][role], environment, raw, (size_t)(b.at - raw),
-	    b.at);
-	b.at += MAC_LEN;
+	ticket_sign(k, role, ticket_about(environment), (struct span){
+	    (const char *)raw, (size_t)(b.at - raw) }, b.at);
+	b.at += TICKET_MAC_LEN;
 	sodium_bin2base64(out, TICKET_MAX + 1, raw, (size_t)(b.at - raw),
 	    VARIANT);
 	return strlen(out);
-}
-
-static int
-ticket_is_ours(const struct ticket_keys *k, enum ticket_role role,
-    const char *environment, const uint8_t *raw, size_t len)
-{
-	uint8_t	 mac[MAC_LEN];
-	size_t	 i;
-	int	 is_same = 0;
-
-	for (i = 0; i < k->n; i++) {
-		ticket_sign(k->key[i][role], environment, raw, len, mac);
-		is_same |= sodium_memcmp(mac, raw + len, MAC_LEN) == 0;
-	}
-	return is_same;
 }
 
 /* Nothing is parsed before its signature is verified. */
@@ -212,10 +226,12 @@ ticket_read(const struct ticket_keys *k, enum ticket_role role,
 			return TICKET_FORGED;
 	if (text.len > TICKET_MAX || sodium_base642bin(raw, sizeof(raw),
 	    text.at, text.len, NULL, &len, NULL, VARIANT) == -1 ||
-	    len < MAC_LEN ||
-	    !ticket_is_ours(k, role, environment, raw, len - MAC_LEN))
+	    len < TICKET_MAC_LEN)
 		return TICKET_FORGED;
-	b.end = raw + len - MAC_LEN;
+	b.end = raw + len - TICKET_MAC_LEN;
+	if (!ticket_is_signed(k, role, ticket_about(environment),
+	    (struct span){ (const char *)raw, len - TICKET_MAC_LEN }, b.end))
+		return TICKET_FORGED;
 	ticket_get(&b, &version, 1);
 	t->made = ticket_get_number(&b);
 	t->until = ticket_get_number(&b);

@@ -26,6 +26,7 @@
 #define TICKET_SECRET_MIN	32	/* bytes of a site's secret */
 #define TICKET_SECRETS		2	/* that are valid at a time */
 
+#define TICKET_MAC_LEN	32
 #define TICKET_NONCE_LEN	8
 
 #define REGISTRATION_LEN	16
@@ -74,6 +75,16 @@ struct ticket_keys {
 
 /* Add the keys of a secret.  0, or -1: too short, or too many. */
 int	 ticket_keys_add(struct ticket_keys *k, const void *secret, size_t len)
+	    MUST_CHECK;
+
+/*
+ * Sign two pieces, one behind the other (HMAC-SHA-256), or check that they are
+ * signed so, by any of the secrets.
+ */
+void	 ticket_sign(const struct ticket_keys *k, enum ticket_role role,
+	    struct span a, struct span b, uint8_t mac[TICKET_MAC_LEN]);
+bool	 ticket_is_signed(const struct ticket_keys *k, enum ticket_role role,
+	    struct span a, struct span b, const uint8_t mac[TICKET_MAC_LEN])
 	    MUST_CHECK;
 
 /*

@@ -1,24 +1,12 @@
 #include "master/hub/fleet/fleetmsg.h"
 
 #include <assert.h>
-#include <sodium.h>
 #include <string.h>
 
 #define VERSION		1
 #define HEAD_LEN	(2 + 8 + TICKET_NONCE_LEN + FLEETMSG_ID_LEN)
-#define MAC_LEN		crypto_auth_hmacsha256_BYTES
 
-static void
-fleetmsg_sign(const uint8_t key[32], const void *data, size_t len,
-    uint8_t mac[MAC_LEN])
-{
-	crypto_auth_hmacsha256_state	 state;
-
-	crypto_auth_hmacsha256_init(&state, key, 32);
-	crypto_auth_hmacsha256_update(&state, data, len);
-	crypto_auth_hmacsha256_final(&state, mac);
-	sodium_memzero(&state, sizeof(state));
-}
+static const struct span	 nothing = { NULL, 0 };
 
 /* --- bytes --- */
 
@@ -90,7 +78,7 @@ fleetmsg_write(const struct ticket_keys *k, const struct fleetmsg *m,
     struct buf *out)
 {
 	const uint8_t	 first[2] = { VERSION, (uint8_t)m->kind };
-	uint8_t		 made[8], mac[MAC_LEN];
+	uint8_t		 made[8], mac[TICKET_MAC_LEN];
 	size_t		 begin = out->len;
 
 	fleetmsg_number(m->made, made);
@@ -101,8 +89,9 @@ fleetmsg_write(const struct ticket_keys *k, const struct fleetmsg *m,
 	    fleetmsg_put_text(out, m->environment) == -1 ||
 	    (m->body.len > 0 && buf_put(out, m->body.at, m->body.len) == -1))
 		return -1;
-	fleetmsg_sign(k->key[0][TICKET_FLEET], buf_data(out) + begin,
-	    out->len - begin, mac);
+	ticket_sign(k, TICKET_FLEET, (struct span){
+	    (const char *)buf_data(out) + begin, out->len - begin }, nothing,
+	    mac);
 	return buf_put(out, mac, sizeof(mac));
 }
 
@@ -110,20 +99,15 @@ int
 fleetmsg_read(const struct ticket_keys *k, struct span text,
     struct fleetmsg *out)
 {
-	uint8_t	 mac[MAC_LEN], first[2];
-	size_t	 i;
-	int	 is_ours = 0;
+	uint8_t	 first[2];
 
 	memset(out, 0, sizeof(*out));
-	if (text.len < HEAD_LEN + 1 + MAC_LEN)
+	if (text.len < HEAD_LEN + 1 + TICKET_MAC_LEN)
 		return -1;
-	text.len -= MAC_LEN;
-	for (i = 0; i < k->n; i++) {
-		fleetmsg_sign(k->key[i][TICKET_FLEET], text.at, text.len, mac);
-		is_ours |= sodium_memcmp(mac, text.at + text.len, MAC_LEN) ==
-		    0;
-	}
-	if (!is_ours || fleetmsg_get(&text, first, sizeof(first)) == -1 ||
+	text.len -= TICKET_MAC_LEN;
+	if (!ticket_is_signed(k, TICKET_FLEET, text, nothing,
+	    (const uint8_t *)text.at + text.len) ||
+	    fleetmsg_get(&text, first, sizeof(first)) == -1 ||
 	    first[0] != VERSION || first[1] == 0 ||
 	    first[1] >= FLEETMSG_KINDS ||
 	    fleetmsg_get_number(&text, &out->made) == -1 ||
