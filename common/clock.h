@@ -1,12 +1,13 @@
-/* CLOCK_MONOTONIC: no timeout here is measured by the wall clock. */
+/* Clocks.  No timeout here is measured by the wall clock. */
 #pragma once
 
 #include <sys/time.h>
 
 #include <stdint.h>
 
-uint64_t	 clock_ms(void);
+uint64_t	 clock_ms(void);	/* CLOCK_MONOTONIC */
 uint64_t	 clock_us(void);
+uint64_t	 clock_wall_ms(void);	/* since 1970 */
 
 /* Convert ms for libevent; more than about 30 years is cut to that. */
 struct timeval	 clock_timeval(uint64_t ms);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/limit.h"
 #include "master/hub/hubaudit.h"
 #include "master/hub/hubfleet.h"
@@ -62,11 +63,8 @@ call_has_room(struct call *c, const struct executor *there,
 static uint64_t
 hub_moment(struct hub *h)
 {
-	struct timespec	 now = { 0, 0 };
-	uint64_t	 ms;
+	uint64_t	 ms = clock_wall_ms();
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	h->registered = ms > h->registered ? ms : h->registered + 1;
 	return h->registered;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -161,11 +160,8 @@ remote_kill(const struct remote *r)
 static uint64_t
 until(uint64_t expires)
 {
-	struct timespec	 now;
-	int64_t		 ms;
+	int64_t	 ms = (int64_t)(expires * 1000 - clock_wall_ms());
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	ms = ((int64_t)expires - now.tv_sec) * 1000 - now.tv_nsec / 1000000;
 	return ms < 0 ? LAG_MS : (uint64_t)ms + LAG_MS;
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -64,22 +63,13 @@ nats_subject_env(const struct engine_nats *n, const char *environment,
 
 /* --- saying --- */
 
-uint64_t
-nats_now(void)
-{
-	struct timespec	 now = { 0, 0 };
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Append a message; nonce NULL: a new one. */
 int
 nats_put(struct engine_nats *n, struct buf *out, const char *subject,
     const char *reply, enum fleetmsg_kind kind, const uint8_t *nonce,
     const char *environment, struct span body)
 {
-	struct fleetmsg	 m = { .kind = kind, .made = nats_now(),
+	struct fleetmsg	 m = { .kind = kind, .made = clock_wall_ms(),
 			    .body = body };
 	struct buf	 b;
 	int		 r;
@@ -197,20 +187,28 @@ nats_rows(struct engine *e, const char *environment,
 
 /* --- what we have --- */
 
+int
+nats_put_hold(const struct engine_nats *n, struct buf *b,
+    const char *environment, char subject[NATSWIRE_SUBJECT_MAX + 1])
+{
+	char	 name[ENVIRONMENT_MAX + 1];
+
+	nats_name(environment, name);
+	nats_subject(n, "env", name, subject);
+	return natswire_sub(b, subject, name);
+}
+
 static void
 nats_hold(struct engine *e, const char *environment)
 {
 	struct engine_nats	*n = nats_of(e);
 	char			 subject[NATSWIRE_SUBJECT_MAX + 1];
-	char			 name[ENVIRONMENT_MAX + 1];
 	struct buf		 b;
 
 	if (!natslink_is_up(n->link))
 		return;
-	nats_name(environment, name);
-	nats_subject(n, "env", name, subject);
 	buf_init(&b, 1024);
-	if (natswire_sub(&b, subject, name) == 0)
+	if (nats_put_hold(n, &b, environment, subject) == 0)
 		natslink_send(n->link, &b);
 	buf_fini(&b);
 }
@@ -261,19 +259,16 @@ nats_put_again(struct engine_nats *n, struct buf *b, const char *environment)
 	struct engine_claim	 c;
 	struct buf		 body;
 	char			 subject[NATSWIRE_SUBJECT_MAX + 1];
-	char			 name[ENVIRONMENT_MAX + 1];
 	int			 r;
 
 	/* It may be gone meanwhile. */
 	if (!n->engine.events->claim_of(n->engine.arg, environment, &c))
 		return 0;
 	c.is_again = true;
-	nats_name(environment, name);
-	nats_subject(n, "env", name, subject);
 	buf_init(&body, 1024);
 	r = fleetmsg_put_claim(&body, &c);
 	if (r == 0)
-		r = natswire_sub(b, subject, name);
+		r = nats_put_hold(n, b, environment, subject);
 	if (r == 0)
 		r = nats_put(n, b, subject, NULL, FLEETMSG_CLAIM, NULL,
 		    environment, (struct span){

@@ -97,15 +97,14 @@ nats_pending_send(struct nats_pending *p, const char *subject,
 {
 	struct engine_nats	*n = p->n;
 	char			 reply[NATSWIRE_SUBJECT_MAX + 1];
-	char			 name[ENVIRONMENT_MAX + 1];
+	char			 held[NATSWIRE_SUBJECT_MAX + 1];
 	struct buf		 b;
 
 	snprintf(reply, sizeof(reply), "%s.inbox.%s.%" PRIx64, n->prefix,
 	    n->id_text, p->number);
 	buf_init(&b, 2 * NATSWIRE_DATA_MAX);
-	nats_name(p->environment, name);
 	/* First this, so that two who claim it at once hear of each other. */
-	if ((holds && natswire_sub(&b, subject, name) == -1) ||
+	if ((holds && nats_put_hold(n, &b, p->environment, held) == -1) ||
 	    nats_put(n, &b, subject, reply, p->kind, p->nonce, p->environment,
 	    body) == -1)
 		log_warn("engine");

@@ -173,7 +173,7 @@ nats_on_question(struct engine_nats *n, const struct natswire *w)
 {
 	struct engine_reply	 reply, *r = NULL;
 	struct fleetmsg		 m;
-	uint64_t		 now = nats_now();
+	uint64_t		 now = clock_wall_ms();
 	size_t			 len = strlen(n->prefix);
 
 	if (fleetmsg_read(n->engine.events->keys(n->engine.arg), w->data,

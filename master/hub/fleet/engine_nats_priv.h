@@ -66,6 +66,11 @@ void		 nats_subject_env(const struct engine_nats *n,
 		    const char *environment,
 		    char out[NATSWIRE_SUBJECT_MAX + 1]);
 
+/* Append what holds an environment; fill in its subject.  0, or -1: errno. */
+int		 nats_put_hold(const struct engine_nats *n, struct buf *b,
+		    const char *environment,
+		    char subject[NATSWIRE_SUBJECT_MAX + 1]) MUST_CHECK;
+
 /* Append a message; nonce NULL: a new one.  0, or -1 with errno. */
 int		 nats_put(struct engine_nats *n, struct buf *out,
 		    const char *subject, const char *reply,
@@ -75,7 +80,6 @@ void		 nats_answer(struct engine_nats *n, const char *environment,
 		    const struct engine_reply *r, enum fleetmsg_kind kind,
 		    struct span body);
 void		 nats_hello(struct engine_nats *n, const char *to);
-uint64_t	 nats_now(void);	/* ms since 1970 */
 
 /* --- engine_nats_ask.c: questions of ours --- */
 
