@@ -57,10 +57,8 @@ calls_begin(struct calls *cs, const char *method, struct json_out *o)
 	assert(cs->text.len == 0);
 	json_out_init(o, &cs->text);
 	json_out_open(o, '{');
-	json_out_key(o, "id");
-	json_out_u64(o, ++cs->last_id);
-	json_out_key(o, "method");
-	json_out_str(o, method);
+	json_out_pair_u64(o, "id", ++cs->last_id);
+	json_out_pair(o, "method", method);
 	json_out_key(o, "params");
 }
 

@@ -95,8 +95,7 @@ on_request(struct calls *cs, uint32_t id)
 	json_out_open(&o, '{');
 	json_out_key(&o, "code");
 	json_out_i64(&o, UNKNOWN_METHOD);
-	json_out_key(&o, "message");
-	json_out_str(&o, "this client handles no requests");
+	json_out_pair(&o, "message", "this client handles no requests");
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)

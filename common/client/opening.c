@@ -183,25 +183,16 @@ opening_put_initialize(const struct opening *o, struct buf *b)
 
 	json_out_init(&out, b);
 	json_out_open(&out, '{');
-	json_out_key(&out, "clientName");
-	json_out_str(&out, o->name);
-	if (session[0] != '\0') {
-		json_out_key(&out, "resumeSessionId");
-		json_out_str(&out, session);
-	}
-	if (o->session[0] == '\0' && o->resume[0] != '\0' && o->takes) {
-		json_out_key(&out, "execsrvTake");
-		json_out_bool(&out, true);
-	}
+	json_out_pair(&out, "clientName", o->name);
+	if (session[0] != '\0')
+		json_out_pair(&out, "resumeSessionId", session);
+	if (o->session[0] == '\0' && o->resume[0] != '\0' && o->takes)
+		json_out_pair_bool(&out, "execsrvTake", true);
 	/* Of a session of our own it is known what its server takes. */
-	if (o->session[0] != '\0' && opening_can(o, "execsrvHold")) {
-		json_out_key(&out, "execsrvHold");
-		json_out_bool(&out, true);
-	}
-	if (o->session[0] != '\0' && opening_has_receipts(o)) {
-		json_out_key(&out, "execsrvReceipts");
-		json_out_bool(&out, true);
-	}
+	if (o->session[0] != '\0' && opening_can(o, "execsrvHold"))
+		json_out_pair_bool(&out, "execsrvHold", true);
+	if (o->session[0] != '\0' && opening_has_receipts(o))
+		json_out_pair_bool(&out, "execsrvReceipts", true);
 	json_out_close(&out, '}');
 	return json_out_fini(&out);
 }

@@ -36,8 +36,7 @@ static const char *const	 permissions[] = {
 static void
 put_folders(struct json_out *o, const char *cwd)
 {
-	json_out_key(o, "cwd");
-	json_out_str(o, cwd);
+	json_out_pair(o, "cwd", cwd);
 	json_out_key(o, "workspaceRoots");
 	json_out_open(o, '[');
 	json_out_str(o, cwd);
@@ -55,8 +54,7 @@ preset_put_sandbox(struct json_out *o, const char *allowed, const char *cwd)
 	json_out_open(o, '{');
 	put_folders(o, cwd);
 	json_out_close(o, '}');
-	json_out_key(o, "windowsSandboxLevel");
-	json_out_str(o, "disabled");
+	json_out_pair(o, "windowsSandboxLevel", "disabled");
 	json_out_close(o, '}');
 }
 

@@ -130,24 +130,15 @@ execsrv_reach_put_ask(const struct execsrv_reach *r, const char *token,
 	assert(r->url != NULL);
 	json_out_init(&o, b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "url");
-	json_out_str(&o, r->url);
-	if (r->environment != NULL) {
-		json_out_key(&o, "environment");
-		json_out_str(&o, r->environment);
-	}
-	if (token != NULL) {
-		json_out_key(&o, "token");
-		json_out_str(&o, token);
-	}
-	if (r->ca_file != NULL) {
-		json_out_key(&o, "caFile");
-		json_out_str(&o, r->ca_file);
-	}
-	json_out_key(&o, "connectMs");
-	json_out_u64(&o, (uint64_t)connect_ms);
-	json_out_key(&o, "silenceMs");
-	json_out_u64(&o, (uint64_t)silence_ms);
+	json_out_pair(&o, "url", r->url);
+	if (r->environment != NULL)
+		json_out_pair(&o, "environment", r->environment);
+	if (token != NULL)
+		json_out_pair(&o, "token", token);
+	if (r->ca_file != NULL)
+		json_out_pair(&o, "caFile", r->ca_file);
+	json_out_pair_u64(&o, "connectMs", (uint64_t)connect_ms);
+	json_out_pair_u64(&o, "silenceMs", (uint64_t)silence_ms);
 	json_out_close(&o, '}');
 	return json_out_fini(&o) == -1 ? -1 : buf_put(b, "\n", 1);
 }

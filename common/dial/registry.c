@@ -408,8 +408,7 @@ request_send(struct request *q, const char *action)
 static void
 put_noise(struct json_out *o, const struct noise_public *key)
 {
-	json_out_key(o, "security_profile");
-	json_out_str(o, ANSWER_PROFILE);
+	json_out_pair(o, "security_profile", ANSWER_PROFILE);
 	json_out_key(o, "executor_public_key");
 	noise_public_write(o, key);
 }
@@ -433,12 +432,9 @@ registry_put_plain(struct json_out *o, const struct registry *r)
 	crypto_hash_sha256_final(&s, hash);
 	sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
 	snprintf(id, sizeof(id), "codex-exec-server-%s", hex);
-	json_out_key(o, "idempotency_id");
-	json_out_str(o, id);
-	json_out_key(o, "executor_id");
-	json_out_str(o, r->environment);
-	json_out_key(o, "name");
-	json_out_str(o, r->name);
+	json_out_pair(o, "idempotency_id", id);
+	json_out_pair(o, "executor_id", r->environment);
+	json_out_pair(o, "name", r->name);
 	json_out_key(o, "labels");
 	json_out_raw(o, "{}", 2);
 	json_out_key(o, "metadata");
@@ -536,8 +532,7 @@ registry_validate(struct registry *r, const struct registry_question *in,
 	snprintf(q->stream, sizeof(q->stream), "%.*s",
 	    (int)in->stream.len, in->stream.at);
 	begin_body(q, &o);
-	json_out_key(&o, "executor_registration_id");
-	json_out_str(&o, in->registration);
+	json_out_pair(&o, "executor_registration_id", in->registration);
 	json_out_key(&o, "harness_public_key");
 	noise_public_write(&o, in->harness);
 	json_out_key(&o, "harness_key_authorization");

@@ -345,6 +345,27 @@ json_out_null(struct json_out *o)
 }
 
 void
+json_out_pair(struct json_out *o, const char *key, const char *str)
+{
+	json_out_key(o, key);
+	json_out_str(o, str);
+}
+
+void
+json_out_pair_u64(struct json_out *o, const char *key, uint64_t n)
+{
+	json_out_key(o, key);
+	json_out_u64(o, n);
+}
+
+void
+json_out_pair_bool(struct json_out *o, const char *key, bool b)
+{
+	json_out_key(o, key);
+	json_out_bool(o, b);
+}
+
+void
 json_out_uri(struct json_out *o, const char *path)
 {
 	size_t	 size = path == NULL ? 0 : 3 * strlen(path) + 8;

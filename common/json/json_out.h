@@ -44,6 +44,11 @@ void	 json_out_i64(struct json_out *o, int64_t n);
 void	 json_out_bool(struct json_out *o, bool b);
 void	 json_out_null(struct json_out *o);
 
+/* Write a member: a key, as by json_out_key(), and its value. */
+void	 json_out_pair(struct json_out *o, const char *key, const char *str);
+void	 json_out_pair_u64(struct json_out *o, const char *key, uint64_t n);
+void	 json_out_pair_bool(struct json_out *o, const char *key, bool b);
+
 /* Write the file: URI of an absolute path; of any other, or NULL, null. */
 void	 json_out_uri(struct json_out *o, const char *path);
 

@@ -199,8 +199,7 @@ void
 noise_public_write(struct json_out *o, const struct noise_public *p)
 {
 	json_out_open(o, '{');
-	json_out_key(o, "suite");
-	json_out_str(o, NOISE_SUITE);
+	json_out_pair(o, "suite", NOISE_SUITE);
 	json_out_key(o, "x25519_public_key");
 	json_out_b64(o, p->dh, sizeof(p->dh));
 	json_out_key(o, "mlkem768_public_key");

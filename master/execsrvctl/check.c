@@ -80,8 +80,7 @@ print_json(bool is_right, const char *output, size_t len)
 	buf_init(&b, 8 * OUTPUT_MAX);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "right");
-	json_out_bool(&o, is_right);
+	json_out_pair_bool(&o, "right", is_right);
 	json_out_key(&o, "words");
 	json_out_open(&o, '[');
 	for (; len > 0; output += n, len -= n) {

@@ -209,15 +209,13 @@ far_put(const struct control_request *q, struct buf *b)
 
 	json_out_init(&o, b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "command");
-	json_out_str(&o, q->command);
+	json_out_pair(&o, "command", q->command);
 	json_out_key(&o, "arguments");
 	json_out_open(&o, '[');
 	for (i = 0; i < q->narg; i++)
 		json_out_str(&o, q->arg[i]);
 	json_out_close(&o, ']');
-	json_out_key(&o, "option");
-	json_out_bool(&o, q->option);
+	json_out_pair_bool(&o, "option", q->option);
 	json_out_close(&o, '}');
 	return json_out_fini(&o);
 }
@@ -299,8 +297,7 @@ control_far_read(struct execsrv *x, control_piece_fn *fn, void *arg,
 	buf_init(&b, PARAMS_MAX);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "waitMs");
-	json_out_u64(&o, READ_MS);
+	json_out_pair_u64(&o, "waitMs", READ_MS);
 	json_out_close(&o, '}');
 	memset(e, 0, sizeof(*e));
 	memset(&a, 0, sizeof(a));

@@ -93,10 +93,8 @@ ctl_tail_put_json(const struct control_piece *p)
 	buf_init(&b, 2 * (size_t)LIMIT_CONTROL_MESSAGE);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "seq");
-	json_out_u64(&o, p->seq);
-	json_out_key(&o, "stream");
-	json_out_str(&o, p->stream);
+	json_out_pair_u64(&o, "seq", p->seq);
+	json_out_pair(&o, "stream", p->stream);
 	json_out_key(&o, "chunk");
 	json_out_b64(&o, p->data, p->len);
 	json_out_close(&o, '}');

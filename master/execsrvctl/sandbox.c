@@ -128,12 +128,9 @@ write_json(const struct plan *p, struct json_out *o)
 	size_t	 i;
 
 	json_out_open(o, '{');
-	json_out_key(o, "reads_all");
-	json_out_bool(o, p->reads_all);
-	json_out_key(o, "writes_all");
-	json_out_bool(o, p->writes_all);
-	json_out_key(o, "network");
-	json_out_bool(o, !p->net_off);
+	json_out_pair_bool(o, "reads_all", p->reads_all);
+	json_out_pair_bool(o, "writes_all", p->writes_all);
+	json_out_pair_bool(o, "network", !p->net_off);
 	json_out_key(o, "glob_depth");
 	if (p->glob_depth > 0)
 		json_out_u64(o, p->glob_depth);
@@ -143,12 +140,9 @@ write_json(const struct plan *p, struct json_out *o)
 	json_out_open(o, '[');
 	for (i = 0; i < p->n; i++) {
 		json_out_open(o, '{');
-		json_out_key(o, "rule");
-		json_out_str(o, plan_word(p->rules[i].kind));
-		json_out_key(o, "path");
-		json_out_str(o, p->rules[i].path);
-		json_out_key(o, "if_exists");
-		json_out_bool(o, plan_rule_may_miss(p, i));
+		json_out_pair(o, "rule", plan_word(p->rules[i].kind));
+		json_out_pair(o, "path", p->rules[i].path);
+		json_out_pair_bool(o, "if_exists", plan_rule_may_miss(p, i));
 		json_out_close(o, '}');
 	}
 	json_out_close(o, ']');

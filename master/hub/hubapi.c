@@ -78,8 +78,8 @@ api_put_row(const struct api_listing *l, struct span line, struct json_out *o)
 		if (hubrules_may_connect(&l->hub->site->conf, &l->who.is,
 		    environment, labels) == RULES_YES) {
 			json_out_open(o, '{');
-			call_pair(o, "environment", environment);
-			call_pair(o, "labels", labels);
+			json_out_pair(o, "environment", environment);
+			json_out_pair(o, "labels", labels);
 			json_out_key(o, "since");
 			json_out_u64(o, strtoull(since, NULL, 10));
 			json_out_close(o, '}');
@@ -131,10 +131,8 @@ api_on_page(void *arg, const struct hubgather_page *page)
 		json_out_key(&o, "next");
 		json_out_text(&o, last.at, last.len);
 	}
-	if (page->silent > 0) {
-		json_out_key(&o, "silent");
-		json_out_u64(&o, page->silent);
-	}
+	if (page->silent > 0)
+		json_out_pair_u64(&o, "silent", page->silent);
 	json_out_close(&o, '}');
 	call_answer(&c, &o, &b);
 	free(l);

@@ -22,12 +22,9 @@ hubaudit(struct hub *h, const char *event, const struct hubaudit_item *items)
 	json_out_shown(&o);
 	json_out_open(&o, '{');
 	utc_now(time);
-	json_out_key(&o, "time");
-	json_out_str(&o, time);
-	json_out_key(&o, "hub");
-	json_out_str(&o, h->name);
-	json_out_key(&o, "event");
-	json_out_str(&o, event);
+	json_out_pair(&o, "time", time);
+	json_out_pair(&o, "hub", h->name);
+	json_out_pair(&o, "event", event);
 	for (; items->key != NULL; items++) {
 		json_out_key(&o, items->key);
 		if (items->text != NULL)

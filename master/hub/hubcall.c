@@ -207,18 +207,11 @@ call_text_is(const struct call *c, const char *member, const char *text)
 /* --- answers --- */
 
 void
-call_pair(struct json_out *o, const char *key, const char *text)
-{
-	json_out_key(o, key);
-	json_out_str(o, text);
-}
-
-void
 call_put_key(struct json_out *o, const char *member, const struct hubkey *key)
 {
 	json_out_key(o, member);
 	json_out_open(o, '{');
-	call_pair(o, "suite", SUITE);
+	json_out_pair(o, "suite", SUITE);
 	json_out_key(o, "x25519_public_key");
 	json_out_b64(o, key->dh, sizeof(key->dh));
 	json_out_key(o, "mlkem768_public_key");

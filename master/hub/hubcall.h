@@ -66,7 +66,6 @@ bool	 call_text_is(const struct call *c, const char *member,
 
 /* --- answers --- */
 
-void	 call_pair(struct json_out *o, const char *key, const char *text);
 void	 call_put_key(struct json_out *o, const char *member,
 	    const struct hubkey *key);
 

@@ -192,8 +192,7 @@ hubclient_begin(struct hubctl_client *c, struct json_out *o, bool is_end)
 	json_out_shown(o);
 	json_out_open(o, '{');
 	if (is_end) {
-		json_out_key(o, "ok");
-		json_out_bool(o, true);
+		json_out_pair_bool(o, "ok", true);
 	} else {
 		json_out_key(o, "row");
 		json_out_open(o, '{');
@@ -209,27 +208,6 @@ hubclient_end(struct hubctl_client *c, struct json_out *o, bool is_end)
 	if (json_out_fini(o) == -1 || buf_put(&c->answer, "\n", 1) == -1 ||
 	    (c->fd != -1 && io_start(&c->out) == -1))
 		log_warn("answer on the control socket");
-}
-
-static void
-hubclient_pair(struct json_out *o, const char *key, const char *text)
-{
-	json_out_key(o, key);
-	json_out_str(o, text);
-}
-
-static void
-hubclient_number(struct json_out *o, const char *key, uint64_t n)
-{
-	json_out_key(o, key);
-	json_out_u64(o, n);
-}
-
-static void
-hubclient_flag(struct json_out *o, const char *key, bool is)
-{
-	json_out_key(o, key);
-	json_out_bool(o, is);
 }
 
 static void
@@ -249,8 +227,8 @@ hubclient_fail(struct hubctl_client *c, const char *why)
 	json_out_init(&o, &c->answer);
 	json_out_shown(&o);
 	json_out_open(&o, '{');
-	hubclient_flag(&o, "ok", false);
-	hubclient_pair(&o, "error", why);
+	json_out_pair_bool(&o, "ok", false);
+	json_out_pair(&o, "error", why);
 	hubclient_end(c, &o, true);
 }
 
@@ -313,9 +291,9 @@ hubclient_ask(struct hubctl_client *c, const char *environment,
 	buf_init(&b, 1024);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	hubclient_pair(&o, "cmd", cmd);
+	json_out_pair(&o, "cmd", cmd);
 	if (environment != NULL)
-		hubclient_pair(&o, "environment", environment);
+		json_out_pair(&o, "environment", environment);
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
 		c->asked.fn(c, (struct span){ NULL, 0 }, 1);
@@ -342,7 +320,7 @@ hubclient_on_hubs(void *arg, struct span text, unsigned silent)
 		return;
 	hubclient_begin(c, &o, true);
 	if (silent > 0)
-		hubclient_number(&o, "silent", silent);
+		json_out_pair_u64(&o, "silent", silent);
 	hubclient_end(c, &o, true);
 	c->waiting = FOR_NOTHING;
 	c->asked.fn = hubclient_on_answer;
@@ -377,20 +355,20 @@ hubctl_status(struct hubctl_client *c, const struct json *j)
 
 	(void)j;
 	hubclient_begin(c, &o, true);
-	hubclient_pair(&o, "name", h->name);
-	hubclient_pair(&o, "version", PACKAGE_VERSION);
-	hubclient_number(&o, "pid", (uint64_t)getpid());
-	hubclient_number(&o, "started", h->started);
-	hubclient_pair(&o, "fleet_url", conf->fleet_url);
-	hubclient_pair(&o, "hub_url", hub_url(h));
-	hubclient_flag(&o, "draining", h->drain.is_on);
-	hubclient_number(&o, "executors", h->board.executors.count);
-	hubclient_number(&o, "harnesses", h->board.nharness);
-	hubclient_number(&o, "streams", h->board.streams.count);
-	hubclient_number(&o, "connections", h->conns.n);
-	hubclient_number(&o, "tokens", h->site->tokens.n);
-	hubclient_pair(&o, "tokens_file", conf->tokens_file);
-	hubclient_flag(&o, "engine_up", h->engine->ops->is_up(h->engine));
+	json_out_pair(&o, "name", h->name);
+	json_out_pair(&o, "version", PACKAGE_VERSION);
+	json_out_pair_u64(&o, "pid", (uint64_t)getpid());
+	json_out_pair_u64(&o, "started", h->started);
+	json_out_pair(&o, "fleet_url", conf->fleet_url);
+	json_out_pair(&o, "hub_url", hub_url(h));
+	json_out_pair_bool(&o, "draining", h->drain.is_on);
+	json_out_pair_u64(&o, "executors", h->board.executors.count);
+	json_out_pair_u64(&o, "harnesses", h->board.nharness);
+	json_out_pair_u64(&o, "streams", h->board.streams.count);
+	json_out_pair_u64(&o, "connections", h->conns.n);
+	json_out_pair_u64(&o, "tokens", h->site->tokens.n);
+	json_out_pair(&o, "tokens_file", conf->tokens_file);
+	json_out_pair_bool(&o, "engine_up", h->engine->ops->is_up(h->engine));
 	hubclient_end(c, &o, true);
 }
 
@@ -423,7 +401,7 @@ hubclient_on_page(void *arg, const struct hubgather_page *page)
 		json_out_text(&o, last.at, last.len);
 	}
 	if (page->silent > 0)
-		hubclient_number(&o, "silent", page->silent);
+		json_out_pair_u64(&o, "silent", page->silent);
 	hubclient_end(c, &o, true);
 	c->waiting = FOR_NOTHING;
 	/* The one that was asked goes on by itself. */
@@ -461,12 +439,12 @@ hubctl_show(struct hubctl_client *c, const struct json *j)
 	hubclient_put_executor(c, x);
 	TAILQ_FOREACH(h, &x->harnesses, entry) {
 		hubclient_begin(c, &o, false);
-		hubclient_pair(&o, "harness", h->subject->name);
-		hubclient_pair(&o, "address", h->address);
-		hubclient_number(&o, "since", h->since);
-		hubclient_number(&o, "streams", h->nstream);
-		hubclient_number(&o, "bytes_in", h->bytes_in);
-		hubclient_number(&o, "bytes_out", h->bytes_out);
+		json_out_pair(&o, "harness", h->subject->name);
+		json_out_pair(&o, "address", h->address);
+		json_out_pair_u64(&o, "since", h->since);
+		json_out_pair_u64(&o, "streams", h->nstream);
+		json_out_pair_u64(&o, "bytes_in", h->bytes_in);
+		json_out_pair_u64(&o, "bytes_out", h->bytes_out);
 		hubclient_end(c, &o, false);
 	}
 	hubclient_ok(c);
@@ -479,11 +457,11 @@ hubctl_hubs(struct hubctl_client *c, const struct json *j)
 	struct json_out		 o;
 
 	hubclient_begin(c, &o, false);
-	hubclient_pair(&o, "name", h->name);
-	hubclient_pair(&o, "hub_url", hub_url(h));
-	hubclient_number(&o, "executors", h->board.executors.count);
-	hubclient_flag(&o, "draining", h->drain.is_on);
-	hubclient_flag(&o, "self", c->fd != -1);
+	json_out_pair(&o, "name", h->name);
+	json_out_pair(&o, "hub_url", hub_url(h));
+	json_out_pair_u64(&o, "executors", h->board.executors.count);
+	json_out_pair_bool(&o, "draining", h->drain.is_on);
+	json_out_pair_bool(&o, "self", c->fd != -1);
 	hubclient_end(c, &o, false);
 	if (!hubclient_asks_others(c)) {
 		hubclient_ok(c);
@@ -511,7 +489,7 @@ hubclient_on_timer(void *arg)
 	c->waiting = FOR_NOTHING;
 	if (x != NULL && x->number == c->number && took < LIMIT_HUB_PROBE) {
 		hubclient_begin(c, &o, true);
-		hubclient_number(&o, "ms", took);
+		json_out_pair_u64(&o, "ms", took);
 		hubclient_end(c, &o, true);
 	} else {
 		hubclient_fail(c, x == NULL || x->number != c->number ?

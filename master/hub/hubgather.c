@@ -18,36 +18,22 @@ struct hubgather {
 
 /* --- what is here --- */
 
-static void
-hubgather_pair(struct json_out *o, const char *key, const char *text)
-{
-	json_out_key(o, key);
-	json_out_str(o, text);
-}
-
-static void
-hubgather_number(struct json_out *o, const char *key, uint64_t n)
-{
-	json_out_key(o, key);
-	json_out_u64(o, n);
-}
-
 void
 hubgather_put(struct json_out *o, const struct executor *x)
 {
 	char	 id[REGISTRATION_TEXT + 1];
 
 	registration_text(x->registration, id);
-	hubgather_pair(o, "environment", x->environment);
-	hubgather_pair(o, "labels", x->labels);
-	hubgather_pair(o, "subject", x->subject->name);
-	hubgather_pair(o, "address", x->address);
-	hubgather_pair(o, "registration", id);
-	hubgather_number(o, "since", x->since);
-	hubgather_number(o, "harnesses", x->nharness);
-	hubgather_number(o, "streams", x->nstream);
-	hubgather_number(o, "bytes_in", x->bytes_in);
-	hubgather_number(o, "bytes_out", x->bytes_out);
+	json_out_pair(o, "environment", x->environment);
+	json_out_pair(o, "labels", x->labels);
+	json_out_pair(o, "subject", x->subject->name);
+	json_out_pair(o, "address", x->address);
+	json_out_pair(o, "registration", id);
+	json_out_pair_u64(o, "since", x->since);
+	json_out_pair_u64(o, "harnesses", x->nharness);
+	json_out_pair_u64(o, "streams", x->nstream);
+	json_out_pair_u64(o, "bytes_in", x->bytes_in);
+	json_out_pair_u64(o, "bytes_out", x->bytes_out);
 }
 
 static int
@@ -175,9 +161,9 @@ hubgather_ask(struct hubgather *g, const struct hubgather_want *want)
 	buf_init(&b, 1024);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	hubgather_pair(&o, "cmd", "list");
-	hubgather_pair(&o, "label", want->label);
-	hubgather_pair(&o, "after", want->after);
+	json_out_pair(&o, "cmd", "list");
+	json_out_pair(&o, "label", want->label);
+	json_out_pair(&o, "after", want->after);
 	json_out_close(&o, '}');
 	if ((r = json_out_fini(&o)) == 0)
 		e->ops->request(e, NULL, NULL, (struct span){

@@ -86,10 +86,10 @@ grant_begin(struct call *c, struct json_out *o, struct buf *b,
 	buf_init(b, HUBCALL_ROOM);
 	json_out_init(o, b);
 	json_out_open(o, '{');
-	call_pair(o, "environment_id", c->environment);
-	call_pair(o, "url", url);
-	call_pair(o, "security_profile", HUBCALL_PROFILE);
-	call_pair(o, "executor_registration_id", id);
+	json_out_pair(o, "environment_id", c->environment);
+	json_out_pair(o, "url", url);
+	json_out_pair(o, "security_profile", HUBCALL_PROFILE);
+	json_out_pair(o, "executor_registration_id", id);
 }
 
 static void
@@ -200,7 +200,7 @@ call_grant_harness(struct call *c, const struct engine_place *p,
 	HUB_COUNT(c->hub, connects);
 	grant_begin(c, &o, &b, "connect", t.registration, url);
 	call_put_key(&o, "executor_public_key", &p->key);
-	call_pair(&o, "harness_key_authorization", text);
+	json_out_pair(&o, "harness_key_authorization", text);
 	json_out_close(&o, '}');
 	call_answer(c, &o, &b);
 }

@@ -30,8 +30,7 @@ put_NUMBER(struct json_out *o, const char *key, AUDIT_NUMBER number)
 {
 	if (!number.is_set)
 		return;
-	json_out_key(o, key);
-	json_out_u64(o, number.n);
+	json_out_pair_u64(o, key, number.n);
 }
 
 static void
@@ -39,8 +38,7 @@ put_FLAG(struct json_out *o, const char *key, AUDIT_FLAG flag)
 {
 	if (!flag.is_set)
 		return;
-	json_out_key(o, key);
-	json_out_bool(o, flag.n != 0);
+	json_out_pair_bool(o, key, flag.n != 0);
 }
 
 static void
@@ -70,16 +68,12 @@ audit_line(struct buf *b, const struct audit_head *head,
 	json_out_shown(&o);
 	json_out_open(&o, '{');
 	utc_text(&head->time, time);
-	json_out_key(&o, "time");
-	json_out_str(&o, time);
+	json_out_pair(&o, "time", time);
 	if (head->run != NULL) {
-		json_out_key(&o, "run");
-		json_out_str(&o, head->run);
-		json_out_key(&o, "seq");
-		json_out_u64(&o, head->seq);
+		json_out_pair(&o, "run", head->run);
+		json_out_pair_u64(&o, "seq", head->seq);
 	}
-	json_out_key(&o, "event");
-	json_out_str(&o, events[what->event]);
+	json_out_pair(&o, "event", events[what->event]);
 #define AUDIT(name, event, when)
 #define AUDIT_KEY(name, kind, meaning)	put_##kind(&o, #name, what->name);
 #include "proto/audit.def"

@@ -72,6 +72,19 @@ START_TEST(test_message)
 }
 END_TEST
 
+START_TEST(test_pairs)
+{
+	json_out_open(&o, '{');
+	json_out_pair(&o, "a", "x\"");
+	json_out_pair_u64(&o, "b", UINT64_MAX);
+	json_out_pair_bool(&o, "c", true);
+	json_out_pair_bool(&o, "d", false);
+	json_out_close(&o, '}');
+	ck_written(T("{\"a\":\"x\\\"\",\"b\":18446744073709551615,\"c\":true,"
+	    "\"d\":false}"));
+}
+END_TEST
+
 /* A text alone has no comma, and bytes already held stay. */
 /* What steers a terminal, or the direction of text, and its neighbours. */
 START_TEST(test_shown)
@@ -397,6 +410,7 @@ main(void)
 	tcase_add_checked_fixture(tc, start, stop);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, test_message);
+	tcase_add_test(tc, test_pairs);
 	tcase_add_test(tc, test_shown);
 	tcase_add_test(tc, test_behind_others);
 	tcase_add_loop_test(tc, test_text, 0, ntexts);

@@ -44,8 +44,7 @@ jsonrpc_put_error(struct json_out *o, const struct jsonrpc_id *id,
 	json_out_open(o, '{');
 	json_out_key(o, "code");
 	json_out_i64(o, errors[err].code);
-	json_out_key(o, "message");
-	json_out_str(o, why != NULL ? why : errors[err].text);
+	json_out_pair(o, "message", why != NULL ? why : errors[err].text);
 	json_out_close(o, '}');
 	jsonrpc_put_id(o, id);
 }

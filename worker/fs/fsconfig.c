@@ -252,8 +252,7 @@ put_stack(struct config *c, struct json_out *o, const char *key, int file,
 		has_first |= file == first && is_put == 1;
 	}
 	json_out_close(o, ']');
-	json_out_key(o, "cloudInsertionIndex");
-	json_out_u64(o, has_first);
+	json_out_pair_u64(o, "cloudInsertionIndex", has_first);
 	json_out_close(o, '}');
 	return 0;
 }
@@ -277,8 +276,7 @@ put_answer(struct config *c, const struct fsop *op)
 	json_out_uri(&o, op->to);
 	json_out_key(&o, "codexHomeDir");
 	json_out_uri(&o, c->home);
-	json_out_key(&o, "hostname");
-	json_out_str(&o, host);
+	json_out_pair(&o, "hostname", host);
 	if (put_stack(c, &o, "config", SYSTEM, MANAGED) == -1 ||
 	    put_stack(c, &o, "requirements", REQUIREMENTS, DERIVED) == -1) {
 		buf_fini(&b);

@@ -45,8 +45,7 @@ put_skill(struct discovery *d, const struct owner *owner, const char *path,
 {
 	json_out_open(&d->o, '{');
 	put_name(&d->o, owner->plugin, s->name);
-	json_out_key(&d->o, "description");
-	json_out_str(&d->o, s->description);
+	json_out_pair(&d->o, "description", s->description);
 	json_out_key(&d->o, "shortDescription");
 	if (s->short_description != NULL && s->short_description[0] != '\0')
 		json_out_str(&d->o, s->short_description);
@@ -57,8 +56,7 @@ put_skill(struct discovery *d, const struct owner *owner, const char *path,
 	if (owner->root != NULL) {
 		json_out_key(&d->o, "discoveryRoot");
 		json_out_open(&d->o, '{');
-		json_out_key(&d->o, "id");
-		json_out_str(&d->o, owner->root_id);
+		json_out_pair(&d->o, "id", owner->root_id);
 		json_out_key(&d->o, "path");
 		json_out_uri(&d->o, owner->root);
 		json_out_close(&d->o, '}');
@@ -238,12 +236,10 @@ put_plugin(struct discovery *d, const char *root, const char *id,
 
 	/* What the manifest says is known when its files are written. */
 	json_out_open(&d->o, '{');
-	json_out_key(&d->o, "id");
-	json_out_str(&d->o, id);
+	json_out_pair(&d->o, "id", id);
 	json_out_key(&d->o, "remotePluginId");
 	json_out_null(&d->o);
-	json_out_key(&d->o, "version");
-	json_out_str(&d->o, version);
+	json_out_pair(&d->o, "version", version);
 	json_out_key(&d->o, "root");
 	json_out_uri(&d->o, root);
 	json_out_key(&d->o, "files");

@@ -90,10 +90,8 @@ overflow_put(const struct overflow *o, struct json_out *out)
 		return;
 	json_out_key(out, "execsrvOverflow");
 	json_out_open(out, '{');
-	json_out_key(out, "heldBackMs");
-	json_out_u64(out, o->held_ms);
-	json_out_key(out, "droppedBytes");
-	json_out_u64(out, o->dropped);
+	json_out_pair_u64(out, "heldBackMs", o->held_ms);
+	json_out_pair_u64(out, "droppedBytes", o->dropped);
 	json_out_close(out, '}');
 }
 

@@ -93,18 +93,15 @@ send_delta(struct exchange *x, const void *data, size_t len, bool done,
 	assert(rpc->conn != NULL && x->order.stream);
 	json_out_init(&o, &rpc->scratch);
 	json_out_open(&o, '{');
-	json_out_key(&o, "method");
-	json_out_str(&o, note_HTTP_DELTA);
+	json_out_pair(&o, "method", note_HTTP_DELTA);
 	json_out_key(&o, "params");
 	json_out_open(&o, '{');
 	json_out_key(&o, "requestId");
 	json_out_text(&o, x->id, x->order.id_len);
-	json_out_key(&o, "seq");
-	json_out_u64(&o, ++x->seq);
+	json_out_pair_u64(&o, "seq", ++x->seq);
 	json_out_key(&o, "deltaBase64");
 	json_out_b64(&o, data, len);
-	json_out_key(&o, "done");
-	json_out_bool(&o, done);
+	json_out_pair_bool(&o, "done", done);
 	json_out_key(&o, "error");
 	if (error != NULL)
 		json_out_str(&o, error);
@@ -140,8 +137,7 @@ httpjobs_send_answer(struct exchange *x)
 		return;
 	}
 	rpc_begin(req, &o);
-	json_out_key(&o, "status");
-	json_out_u64(&o, x->status);
+	json_out_pair_u64(&o, "status", x->status);
 	json_out_key(&o, "headers");
 	json_out_raw(&o, (char *)buf_data(&x->fields), x->fields.len);
 	x->rpc->httpjobs->held_bytes -= x->body.len;
@@ -205,10 +201,8 @@ httpjobs_on_field(struct http_call *c, const char *name, const char *value)
 	if (!http_is_plain(value))
 		return;
 	json_out_open(&x->out, '{');
-	json_out_key(&x->out, "name");
-	json_out_str(&x->out, name);
-	json_out_key(&x->out, "value");
-	json_out_str(&x->out, value);
+	json_out_pair(&x->out, "name", name);
+	json_out_pair(&x->out, "value", value);
 	json_out_close(&x->out, '}');
 }
 

@@ -273,13 +273,6 @@ static const char *const sources[] = {
 	[IPC__PROXY_SOURCE__PROXY_STATE] = "proxy_state",
 };
 
-static void
-net_put(struct json_out *o, const char *key, const char *value)
-{
-	json_out_key(o, key);
-	json_out_str(o, value);
-}
-
 /* Begin a message with an id (0: none) up to the process in its params. */
 static void
 net_begin(struct net *n, struct json_out *o, const char *method, int64_t id)
@@ -290,7 +283,7 @@ net_begin(struct net *n, struct json_out *o, const char *method, int64_t id)
 		json_out_key(o, "id");
 		json_out_i64(o, id);
 	}
-	net_put(o, "method", method);
+	json_out_pair(o, "method", method);
 	json_out_key(o, "params");
 	json_out_open(o, '{');
 	json_out_key(o, "processId");
@@ -335,20 +328,18 @@ net_on_decision(struct proxied *p, const Ipc__ProxyDecision *d)
 		return;
 	net_begin(n, &o, note_POLICY_DECISION, 0);
 	utc_now(time);
-	net_put(&o, "timestamp", time);
-	net_put(&o, "scope", d->is_general ? "non_domain" : "domain");
-	net_put(&o, "decision", verdicts[d->verdict]);
-	net_put(&o, "source", sources[d->source]);
-	net_put(&o, "reason", d->reason);
-	net_put(&o, "protocol", protocols[d->protocol]);
-	net_put(&o, "host", d->host);
-	json_out_key(&o, "port");
-	json_out_u64(&o, d->port);
+	json_out_pair(&o, "timestamp", time);
+	json_out_pair(&o, "scope", d->is_general ? "non_domain" : "domain");
+	json_out_pair(&o, "decision", verdicts[d->verdict]);
+	json_out_pair(&o, "source", sources[d->source]);
+	json_out_pair(&o, "reason", d->reason);
+	json_out_pair(&o, "protocol", protocols[d->protocol]);
+	json_out_pair(&o, "host", d->host);
+	json_out_pair_u64(&o, "port", d->port);
 	if (d->method[0] != '\0')
-		net_put(&o, "method", d->method);
-	net_put(&o, "client", d->client);
-	json_out_key(&o, "policyOverride");
-	json_out_bool(&o, d->overrides);
+		json_out_pair(&o, "method", d->method);
+	json_out_pair(&o, "client", d->client);
+	json_out_pair_bool(&o, "policyOverride", d->overrides);
 	net_send(rpc, &o);
 }
 
@@ -405,10 +396,9 @@ net_on_ask(struct proxied *p, const Ipc__ProxyAsk *ask)
 	net_begin(n, &o, "network/policyRequest", q->id);
 	json_out_key(&o, "request");
 	json_out_open(&o, '{');
-	net_put(&o, "protocol", protocols[ask->protocol]);
-	net_put(&o, "host", ask->host);
-	json_out_key(&o, "port");
-	json_out_u64(&o, ask->port);
+	json_out_pair(&o, "protocol", protocols[ask->protocol]);
+	json_out_pair(&o, "host", ask->host);
+	json_out_pair_u64(&o, "port", ask->port);
 	json_out_close(&o, '}');
 	net_send(n->rpc, &o);
 }

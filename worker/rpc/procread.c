@@ -119,10 +119,8 @@ put_chunks(struct json_out *o, const struct extract *x, struct rpc_b64 *parts)
 	json_out_open(o, '[');
 	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, retain_entry)) {
 		json_out_open(o, '{');
-		json_out_key(o, "seq");
-		json_out_u64(o, c->seq);
-		json_out_key(o, "stream");
-		json_out_str(o, retain_stream_name(c->stream));
+		json_out_pair_u64(o, "seq", c->seq);
+		json_out_pair(o, "stream", retain_stream_name(c->stream));
 		json_out_key(o, "chunk");
 		rpc_put_b64(o, c->data, c->len, parts++);
 		json_out_close(o, '}');
@@ -133,15 +131,13 @@ put_chunks(struct json_out *o, const struct extract *x, struct rpc_b64 *parts)
 static void
 put_state(const struct proc *p, enum proc_state state, struct json_out *o)
 {
-	json_out_key(o, "exited");
-	json_out_bool(o, state != PROC_RUNNING);
+	json_out_pair_bool(o, "exited", state != PROC_RUNNING);
 	json_out_key(o, "exitCode");
 	if (state == PROC_RUNNING)
 		json_out_null(o);
 	else
 		json_out_i64(o, p->exit_code);
-	json_out_key(o, "closed");
-	json_out_bool(o, state == PROC_CLOSED);
+	json_out_pair_bool(o, "closed", state == PROC_CLOSED);
 }
 
 void
@@ -180,13 +176,11 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	}
 	rpc_begin(req, &o);
 	put_chunks(&o, &x, parts);
-	json_out_key(&o, "nextSeq");
-	json_out_u64(&o, x.next_seq);
+	json_out_pair_u64(&o, "nextSeq", x.next_seq);
 	put_state(p, x.is_part ? PROC_RUNNING : p->state, &o);
 	json_out_key(&o, "failure");
 	put_failure(p, &o);
-	json_out_key(&o, "sandboxDenied");
-	json_out_bool(&o, p->denied && !x.is_part);
+	json_out_pair_bool(&o, "sandboxDenied", p->denied && !x.is_part);
 	rpc_end_b64(req, &o, parts, x.n, NULL);
 	free(parts);
 	proc_was_read(p);

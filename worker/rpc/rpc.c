@@ -309,8 +309,7 @@ rpc_status(struct rpc_req *req, const char *status)
 	struct json_out	 o;
 
 	rpc_begin(req, &o);
-	json_out_key(&o, "status");
-	json_out_str(&o, status);
+	json_out_pair(&o, "status", status);
 	rpc_end(req, &o);
 }
 

@@ -42,10 +42,8 @@ put_shell(struct json_out *o)
 	name = strrchr(shell, '/') + 1;
 	json_out_key(o, "shell");
 	json_out_open(o, '{');
-	json_out_key(o, "name");
-	json_out_str(o, name);
-	json_out_key(o, "path");
-	json_out_str(o, shell);
+	json_out_pair(o, "name", name);
+	json_out_pair(o, "path", shell);
 	json_out_close(o, '}');
 }
 
@@ -58,14 +56,11 @@ rpc_put_environment(struct rpc *rpc, struct json_out *o)
 	(void)rpc;
 	json_out_open(o, '{');
 	put_shell(o);
-	json_out_key(o, "executorVersion");
-	json_out_str(o, EXECUTOR_VERSION);
-	json_out_key(o, "providerId");
-	json_out_str(o, "execsrv " PACKAGE_VERSION);
+	json_out_pair(o, "executorVersion", EXECUTOR_VERSION);
+	json_out_pair(o, "providerId", "execsrv " PACKAGE_VERSION);
 	rpc_put_uri(o, "cwd", getcwd(cwd, sizeof(cwd)));
 	rpc_put_uri(o, "userHomeDir", getenv("HOME"));
-	json_out_key(o, "platformOs");
-	json_out_str(o, "linux");
+	json_out_pair(o, "platformOs", "linux");
 	json_out_key(o, "temporaryDirectories");
 	json_out_open(o, '[');
 	rpc_put_uri(o, NULL, tmp);

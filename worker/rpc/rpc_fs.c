@@ -120,8 +120,7 @@ done_block(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	rpc_begin(req, &o);
 	json_out_key(&o, "chunk");
 	rpc_put_b64(&o, buf_data(&r->payload), r->payload.len, &part);
-	json_out_key(&o, "eof");
-	json_out_bool(&o, r->payload.len < op->len);
+	json_out_pair_bool(&o, "eof", r->payload.len < op->len);
 	rpc_end_b64(req, &o, &part, 1, &r->payload);
 }
 
@@ -131,8 +130,7 @@ put_attributes(struct json_out *o, const struct fsop_result *r)
 {
 	const char	*target = (const char *)buf_data(&r->payload);
 
-	json_out_key(o, "mode");
-	json_out_u64(o, r->mode);
+	json_out_pair_u64(o, "mode", r->mode);
 	json_out_key(o, "accessedAtNs");
 	json_out_i64(o, r->atime_ns);
 	json_out_key(o, "modifiedAtNs");
@@ -154,14 +152,10 @@ done_stat(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
-	json_out_key(&o, "isDirectory");
-	json_out_bool(&o, r->is_dir);
-	json_out_key(&o, "isFile");
-	json_out_bool(&o, r->is_file);
-	json_out_key(&o, "isSymlink");
-	json_out_bool(&o, r->is_symlink);
-	json_out_key(&o, "size");
-	json_out_u64(&o, r->size);
+	json_out_pair_bool(&o, "isDirectory", r->is_dir);
+	json_out_pair_bool(&o, "isFile", r->is_file);
+	json_out_pair_bool(&o, "isSymlink", r->is_symlink);
+	json_out_pair_u64(&o, "size", r->size);
 	json_out_key(&o, "createdAtMs");
 	json_out_i64(&o, r->created_ms);
 	json_out_key(&o, "modifiedAtMs");
@@ -249,10 +243,8 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 		json_out_open(&o, '{');
 		json_out_key(&o, "fileName");
 		json_out_text(&o, name, rec.name_len);
-		json_out_key(&o, "isDirectory");
-		json_out_bool(&o, rec.type == FSOP_REC_DIR);
-		json_out_key(&o, "isFile");
-		json_out_bool(&o, rec.type == FSOP_REC_FILE);
+		json_out_pair_bool(&o, "isDirectory", rec.type == FSOP_REC_DIR);
+		json_out_pair_bool(&o, "isFile", rec.type == FSOP_REC_FILE);
 		json_out_close(&o, '}');
 	}
 	json_out_close(&o, ']');
@@ -307,8 +299,7 @@ done_walk(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	rpc_begin(req, &o);
 	put_walked(req->rpc, &o, r, false);
 	put_walked(req->rpc, &o, r, true);
-	json_out_key(&o, "truncated");
-	json_out_bool(&o, r->truncated);
+	json_out_pair_bool(&o, "truncated", r->truncated);
 	rpc_end(req, &o);
 }
 

@@ -190,10 +190,8 @@ operation_on_head(struct operation *op, const Ipc__CtlHead *head)
 		    sizeof(kind_names[0]))
 			return -1;
 		json_out_open(&o, '{');
-		json_out_key(&o, "name");
-		json_out_str(&o, head->column[i]);
-		json_out_key(&o, "kind");
-		json_out_str(&o, kind_names[head->kind[i]]);
+		json_out_pair(&o, "name", head->column[i]);
+		json_out_pair(&o, "kind", kind_names[head->kind[i]]);
 		json_out_close(&o, '}');
 	}
 	json_out_close(&o, ']');
@@ -257,12 +255,9 @@ operation_on_end(struct operation *op, const Ipc__CtlEnd *end)
 		json_out_raw(&o, "[]", 2);
 	json_out_key(&o, "rows");
 	json_out_raw(&o, (char *)buf_data(&rows), rows.len);
-	json_out_key(&o, "exitCode");
-	json_out_u64(&o, end->exit_code);
-	json_out_key(&o, "error");
-	json_out_str(&o, end->error);
-	json_out_key(&o, "hasOutput");
-	json_out_bool(&o, has_stream);
+	json_out_pair_u64(&o, "exitCode", end->exit_code);
+	json_out_pair(&o, "error", end->error);
+	json_out_pair_bool(&o, "hasOutput", has_stream);
 	rpc_end(req, &o);
 	buf_fini(&columns);
 	buf_fini(&rows);
@@ -364,8 +359,7 @@ put_pieces(int fd, struct json_out *o)
 	    IPC_ROLE_OPERATOR, &m)) == 1) {
 		p = (const Ipc__TailPiece *)m.body;
 		json_out_open(o, '{');
-		json_out_key(o, "seq");
-		json_out_u64(o, p->seq);
+		json_out_pair_u64(o, "seq", p->seq);
 		json_out_key(o, "stream");
 		json_out_str(o, stream_names[(size_t)p->stream <
 		    sizeof(stream_names) / sizeof(stream_names[0]) ?
@@ -408,8 +402,7 @@ answer_reader(struct operations *all, bool is_late)
 		rpc_begin(req, &o);
 		json_out_key(&o, "pieces");
 		json_out_raw(&o, (char *)buf_data(&b), b.len);
-		json_out_key(&o, "isOver");
-		json_out_bool(&o, n == -1);
+		json_out_pair_bool(&o, "isOver", n == -1);
 		rpc_end(req, &o);
 	}
 	buf_fini(&b);

@@ -182,8 +182,7 @@ rpc_process_terminate(struct rpc *rpc, struct rpc_req *req, void *params,
 	running = pr != NULL ? proc_terminate(pr, p->grace_ms.n) :
 	    start_cancel(rpc, p->process_id.s, p->process_id.len);
 	rpc_begin(req, &o);
-	json_out_key(&o, "running");
-	json_out_bool(&o, running);
+	json_out_pair_bool(&o, "running", running);
 	rpc_end(req, &o);
 }
 
@@ -225,11 +224,9 @@ rpc_process_list(struct rpc *rpc, struct rpc_req *req, void *params,
 		json_out_text(&o, p->id, p->id_len);
 		json_out_key(&o, "pid");
 		json_out_i64(&o, p->pid);
-		json_out_key(&o, "tty");
-		json_out_bool(&o, p->tty);
+		json_out_pair_bool(&o, "tty", p->tty);
 		proc_put_state(p, &o);
-		json_out_key(&o, "nextSeq");
-		json_out_u64(&o, p->retain.next_seq);
+		json_out_pair_u64(&o, "nextSeq", p->retain.next_seq);
 		json_out_close(&o, '}');
 	}
 	json_out_close(&o, ']');

@@ -16,8 +16,7 @@ answer_initialize(struct rpc *rpc, struct rpc_req *req)
 	session_attach(rpc->session);
 	rpc->phase = PHASE_ATTACHED;
 	rpc_begin(req, &o);
-	json_out_key(&o, "sessionId");
-	json_out_str(&o, session_id(rpc->session));
+	json_out_pair(&o, "sessionId", session_id(rpc->session));
 	json_out_key(&o, "environmentInfo");
 	rpc_put_environment(rpc, &o);
 	overflow_put(rpc->overflow, &o);

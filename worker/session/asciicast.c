@@ -98,23 +98,17 @@ asciicast_head(const struct asciicast *c, struct buf *b,
 	json_out_shown(&o);
 	json_out_open(&o, '{');
 	if (c->is_terminal) {
-		json_out_key(&o, "version");
-		json_out_u64(&o, 2);
-		json_out_key(&o, "width");
-		json_out_u64(&o, h->cols);
-		json_out_key(&o, "height");
-		json_out_u64(&o, h->rows);
+		json_out_pair_u64(&o, "version", 2);
+		json_out_pair_u64(&o, "width", h->cols);
+		json_out_pair_u64(&o, "height", h->rows);
 	}
-	json_out_key(&o, "timestamp");
-	json_out_u64(&o, h->time);
+	json_out_pair_u64(&o, "timestamp", h->time);
 	if (!c->is_terminal) {
-		json_out_key(&o, "session");
-		json_out_u64(&o, h->session);
+		json_out_pair_u64(&o, "session", h->session);
 		return end_line(false, &o, before);
 	}
 	snprintf(title, sizeof(title), "session %u", h->session);
-	json_out_key(&o, "title");
-	json_out_str(&o, title);
+	json_out_pair(&o, "title", title);
 	if (h->argv != NULL)
 		put_command(&o, h->argv);
 	return end_line(false, &o, before);
@@ -131,8 +125,7 @@ asciicast_start(const struct asciicast *c, struct buf *b, uint64_t us,
 		return 0;		/* the header has it */
 	begin_line(false, &o, b, us, NULL);
 	put_process(c, &o);
-	json_out_key(&o, "event");
-	json_out_str(&o, "start");
+	json_out_pair(&o, "event", "start");
 	json_out_key(&o, "pid");
 	json_out_i64(&o, pid);
 	if (argv != NULL)
@@ -155,8 +148,7 @@ put_output(const struct asciicast *c, struct buf *b, uint64_t us,
 		return end_line(true, &o, before);
 	}
 	put_process(c, &o);
-	json_out_key(&o, "stream");
-	json_out_str(&o, stream == 0 ? "stdout" : "stderr");
+	json_out_pair(&o, "stream", stream == 0 ? "stdout" : "stderr");
 	if (utf8_is_valid(text, len)) {
 		json_out_key(&o, "data");
 		json_out_text(&o, text, len);
@@ -221,8 +213,7 @@ asciicast_exit(const struct asciicast *c, struct buf *b, uint64_t us, int code)
 		return end_line(true, &o, before);
 	}
 	put_process(c, &o);
-	json_out_key(&o, "event");
-	json_out_str(&o, "exit");
+	json_out_pair(&o, "event", "exit");
 	json_out_key(&o, "code");
 	json_out_i64(&o, code);
 	return end_line(false, &o, before);
@@ -256,8 +247,7 @@ asciicast_cut(bool is_terminal, struct buf *b, uint64_t us, const char *why)
 		json_out_str(&o, text);
 		return end_line(true, &o, before);
 	}
-	json_out_key(&o, "event");
-	json_out_str(&o, "cut");
+	json_out_pair(&o, "event", "cut");
 	json_out_key(&o, "why");
 	json_out_text(&o, why, strnlen(why, WHY_MAX));
 	return end_line(false, &o, before);

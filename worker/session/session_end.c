@@ -181,12 +181,10 @@ notify_session(struct session *s, const char *note, const char *why)
 	buf_init(&b, LIMIT_MESSAGE);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "method");
-	json_out_str(&o, note);
+	json_out_pair(&o, "method", note);
 	json_out_key(&o, "params");
 	json_out_open(&o, '{');
-	json_out_key(&o, "reason");
-	json_out_str(&o, why);
+	json_out_pair(&o, "reason", why);
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	/* Without memory the client only sees the close. */

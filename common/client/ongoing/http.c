@@ -194,10 +194,8 @@ put_request(struct buf *b, const char *id,
 
 	json_out_init(&o, b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "requestId");
-	json_out_str(&o, id);
-	json_out_key(&o, "streamResponse");
-	json_out_bool(&o, true);
+	json_out_pair(&o, "requestId", id);
+	json_out_pair_bool(&o, "streamResponse", true);
 	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_http_request, in) == -1)
 		return -1;
 	json_out_close(&o, '}');

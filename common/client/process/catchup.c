@@ -212,16 +212,11 @@ execsrv_process_ask_read(struct execsrv_process *p, uint64_t after)
 
 	if (execsrv_process_begin(p, "process/read", &o) == -1)
 		return;
-	json_out_key(&o, "afterSeq");
-	json_out_u64(&o, after);
-	json_out_key(&o, "waitMs");
-	json_out_u64(&o, 0);
-	json_out_key(&o, "maxBytes");
-	json_out_u64(&o, execsrv_read_max(p->x));
-	if (execsrv_can(p->x, "execsrvHold")) {
-		json_out_key(&o, "execsrvHold");
-		json_out_bool(&o, true);
-	}
+	json_out_pair_u64(&o, "afterSeq", after);
+	json_out_pair_u64(&o, "waitMs", 0);
+	json_out_pair_u64(&o, "maxBytes", execsrv_read_max(p->x));
+	if (execsrv_can(p->x, "execsrvHold"))
+		json_out_pair_bool(&o, "execsrvHold", true);
 	if (execsrv_process_end(p, REQUEST_READ, false, &o) == 0)
 		p->is_behind = true;
 }
@@ -235,8 +230,7 @@ execsrv_process_read_no_more(struct execsrv_process *p)
 	if (!execsrv_can(p->x, "execsrvHold") || !execsrv_has_frames(p->x) ||
 	    execsrv_process_begin(p, "process/read", &o) == -1)
 		return;
-	json_out_key(&o, "maxBytes");
-	json_out_u64(&o, 1);
+	json_out_pair_u64(&o, "maxBytes", 1);
 	json_out_close(&o, '}');
 	(void)execsrv_end(p->x, &opts, &o);
 }

@@ -134,12 +134,9 @@ ask_denied(struct execsrv_process *p)
 	if (p->awaited[REQUEST_DENIED] > 0 ||
 	    execsrv_process_begin(p, "process/read", &o) == -1)
 		return;
-	json_out_key(&o, "afterSeq");
-	json_out_u64(&o, p->next_seq);
-	json_out_key(&o, "waitMs");
-	json_out_u64(&o, 0);
-	json_out_key(&o, "maxBytes");
-	json_out_u64(&o, 0);
+	json_out_pair_u64(&o, "afterSeq", p->next_seq);
+	json_out_pair_u64(&o, "waitMs", 0);
+	json_out_pair_u64(&o, "maxBytes", 0);
 	(void)execsrv_process_end(p, REQUEST_DENIED, false, &o);
 }
 

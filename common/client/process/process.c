@@ -249,8 +249,7 @@ end_unconfirmed(struct execsrv *x, struct unconfirmed_start *u)
 
 	if (execsrv_begin(x, "process/terminate", &o) == 0) {
 		json_out_open(&o, '{');
-		json_out_key(&o, "processId");
-		json_out_str(&o, u->id);
+		json_out_pair(&o, "processId", u->id);
 		json_out_close(&o, '}');
 		(void)execsrv_end(x, &opts, &o);
 	}

@@ -19,8 +19,7 @@ execsrv_process_begin(struct execsrv_process *p, const char *method,
 	if (execsrv_begin(p->x, method, o) == -1)
 		return -1;
 	json_out_open(o, '{');
-	json_out_key(o, "processId");
-	json_out_str(o, p->id);
+	json_out_pair(o, "processId", p->id);
 	return 0;
 }
 
@@ -73,10 +72,8 @@ execsrv_process_terminate(struct execsrv_process *p, unsigned grace_ms)
 
 	if (execsrv_process_begin(p, "process/terminate", &o) == -1)
 		return -1;
-	if (grace_ms > 0) {
-		json_out_key(&o, "graceMs");
-		json_out_u64(&o, grace_ms);
-	}
+	if (grace_ms > 0)
+		json_out_pair_u64(&o, "graceMs", grace_ms);
 	return execsrv_process_end(p, EXECSRV_TERMINATE, false, &o);
 }
 
@@ -101,10 +98,8 @@ execsrv_process_resize(struct execsrv_process *p, uint16_t rows,
 
 	if (execsrv_process_begin(p, "process/resize", &o) == -1)
 		return -1;
-	json_out_key(&o, "rows");
-	json_out_u64(&o, rows);
-	json_out_key(&o, "cols");
-	json_out_u64(&o, cols);
+	json_out_pair_u64(&o, "rows", rows);
+	json_out_pair_u64(&o, "cols", cols);
 	return execsrv_process_end(p, EXECSRV_RESIZE, false, &o);
 }
 
@@ -117,8 +112,7 @@ write_chunk(struct execsrv_process *p, const void *data, size_t len)
 	if (execsrv_process_begin(p, "process/write", &o) == -1)
 		return -1;
 	execsrv_make_id(p->x, 'w', ++p->writes, id, sizeof(id));
-	json_out_key(&o, "writeId");
-	json_out_str(&o, id);
+	json_out_pair(&o, "writeId", id);
 	json_out_key(&o, "chunk");
 	json_out_b64(&o, data, len);
 	/* Safe: the server knows it by its id. */
@@ -184,33 +178,25 @@ process_put_sandbox(struct json_out *o, const struct execsrv_start *s)
 }
 
 static void
-put_flag(struct json_out *o, const char *key, bool value)
-{
-	json_out_key(o, key);
-	json_out_bool(o, value);
-}
-
-static void
 process_put_network(struct json_out *o, const struct execsrv_start *s)
 {
 	const char *const	*d = s->allow_domains;
 
 	if (d == NULL)
 		return;
-	put_flag(o, "enforceManagedNetwork", s->preset != 0 ||
+	json_out_pair_bool(o, "enforceManagedNetwork", s->preset != 0 ||
 	    s->sandbox != NULL);
 	json_out_key(o, "networkProxy");
 	json_out_open(o, '{');
 	json_out_key(o, "proxy");
 	json_out_open(o, '{');
-	put_flag(o, "enabled", true);
-	put_flag(o, "enableSocks5", true);
-	put_flag(o, "enableSocks5Udp", false);
-	put_flag(o, "allowUpstreamProxy", true);
-	put_flag(o, "dangerouslyAllowAllUnixSockets", false);
-	put_flag(o, "allowLocalBinding", false);
-	json_out_key(o, "mode");
-	json_out_str(o, "full");
+	json_out_pair_bool(o, "enabled", true);
+	json_out_pair_bool(o, "enableSocks5", true);
+	json_out_pair_bool(o, "enableSocks5Udp", false);
+	json_out_pair_bool(o, "allowUpstreamProxy", true);
+	json_out_pair_bool(o, "dangerouslyAllowAllUnixSockets", false);
+	json_out_pair_bool(o, "allowLocalBinding", false);
+	json_out_pair(o, "mode", "full");
 	json_out_key(o, "domains");
 	json_out_open(o, '{');
 	for (; *d != NULL; d++) {
@@ -227,10 +213,8 @@ put_size(struct json_out *o, uint16_t rows, uint16_t cols)
 {
 	json_out_key(o, "ptySize");
 	json_out_open(o, '{');
-	json_out_key(o, "rows");
-	json_out_u64(o, rows);
-	json_out_key(o, "cols");
-	json_out_u64(o, cols);
+	json_out_pair_u64(o, "rows", rows);
+	json_out_pair_u64(o, "cols", cols);
 	json_out_close(o, '}');
 }
 

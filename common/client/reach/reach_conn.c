@@ -37,10 +37,8 @@ reach_put_why(const struct reach *r, char *out, size_t size)
 	buf_init(&b, size);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "error");
-	json_out_str(&o, r->why);
-	json_out_key(&o, "permanent");
-	json_out_bool(&o, r->is_permanent);
+	json_out_pair(&o, "error", r->why);
+	json_out_pair_bool(&o, "permanent", r->is_permanent);
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == 0) {
 		n = b.len;

@@ -46,12 +46,9 @@ serve_start_put_frame(const char *environment, const char *credential,
 		return -1;
 	json_out_init(&o, b);
 	json_out_open(&o, '{');
-	json_out_key(&o, "version");
-	json_out_u64(&o, 1);
-	json_out_key(&o, "environment_id");
-	json_out_str(&o, environment);
-	json_out_key(&o, "token");
-	json_out_str(&o, credential);
+	json_out_pair_u64(&o, "version", 1);
+	json_out_pair(&o, "environment_id", environment);
+	json_out_pair(&o, "token", credential);
 	json_out_key(&o, "expires_at");
 	json_out_i64(&o, expires != 0 ? expires : FOR_GOOD);
 	json_out_close(&o, '}');

@@ -85,10 +85,8 @@ hubask_send(int fd, const struct hubask_request *q)
 	buf_init(&b, REQUEST_ROOM);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	for (m = q->member; *m != NULL; m += 2) {
-		json_out_key(&o, m[0]);
-		json_out_str(&o, m[1]);
-	}
+	for (m = q->member; *m != NULL; m += 2)
+		json_out_pair(&o, m[0], m[1]);
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == 0 && buf_put(&b, "\n", 1) == 0 &&
 	    send(fd, buf_data(&b), b.len, MSG_NOSIGNAL) == (ssize_t)b.len)

@@ -201,17 +201,8 @@ natscred_public(const struct natscred *c)
 static void
 natscred_pair(struct json_out *o, const char *key, const char *text)
 {
-	if (text == NULL)
-		return;
-	json_out_key(o, key);
-	json_out_str(o, text);
-}
-
-static void
-natscred_flag(struct json_out *o, const char *key, bool is)
-{
-	json_out_key(o, key);
-	json_out_bool(o, is);
+	if (text != NULL)
+		json_out_pair(o, key, text);
 }
 
 static void
@@ -237,17 +228,16 @@ natscred_connect(const struct natscred *c, struct span nonce, const char *name,
 		return -1;
 	json_out_init(&o, out);
 	json_out_open(&o, '{');
-	natscred_flag(&o, "verbose", false);
-	natscred_flag(&o, "pedantic", false);
+	json_out_pair_bool(&o, "verbose", false);
+	json_out_pair_bool(&o, "pedantic", false);
 	/* What we say to all is not for us. */
-	natscred_flag(&o, "echo", false);
-	natscred_flag(&o, "headers", true);
-	natscred_flag(&o, "no_responders", true);
+	json_out_pair_bool(&o, "echo", false);
+	json_out_pair_bool(&o, "headers", true);
+	json_out_pair_bool(&o, "no_responders", true);
 	natscred_pair(&o, "lang", "c");
 	natscred_pair(&o, "version", PACKAGE_VERSION);
 	natscred_pair(&o, "name", name);
-	json_out_key(&o, "protocol");
-	json_out_u64(&o, 1);
+	json_out_pair_u64(&o, "protocol", 1);
 	if (c != NULL) {
 		natscred_pair(&o, "user", c->user);
 		natscred_pair(&o, "pass", c->password);

@@ -183,10 +183,8 @@ door_error(struct door **dp, int status, const char *lines, const char *code,
 	json_out_open(&o, '{');
 	json_out_key(&o, "error");
 	json_out_open(&o, '{');
-	json_out_key(&o, "code");
-	json_out_str(&o, code);
-	json_out_key(&o, "message");
-	json_out_str(&o, message);
+	json_out_pair(&o, "code", code);
+	json_out_pair(&o, "message", message);
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	/* Without memory the status has to do. */

@@ -93,13 +93,6 @@ static const char *const sources[] = {
 	"baseline_policy", "decider", "mode_guard", "proxy_state"
 };
 
-static void
-put_member(struct json_out *o, const char *key, const char *value)
-{
-	json_out_key(o, key);
-	json_out_str(o, value);
-}
-
 /* The refusal of a plain request, for programs. */
 static void
 answer_json(struct proxy_conn *c, Ipc__ProxyVerdict verdict,
@@ -111,15 +104,14 @@ answer_json(struct proxy_conn *c, Ipc__ProxyVerdict verdict,
 	buf_init(&b, 16384);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	put_member(&o, "status", "blocked");
-	put_member(&o, "host", c->host.text);
-	put_member(&o, "reason", reason);
-	put_member(&o, "decision", verdicts[verdict]);
-	put_member(&o, "source", sources[source]);
-	put_member(&o, "protocol", "http");
-	json_out_key(&o, "port");
-	json_out_u64(&o, c->port);
-	put_member(&o, "message", sentence(why));
+	json_out_pair(&o, "status", "blocked");
+	json_out_pair(&o, "host", c->host.text);
+	json_out_pair(&o, "reason", reason);
+	json_out_pair(&o, "decision", verdicts[verdict]);
+	json_out_pair(&o, "source", sources[source]);
+	json_out_pair(&o, "protocol", "http");
+	json_out_pair_u64(&o, "port", c->port);
+	json_out_pair(&o, "message", sentence(why));
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
 		conn_kill(c);
