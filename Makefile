@@ -79,7 +79,7 @@ GEN_C		:= $(PROTOS:%.proto=$(BUILD)/%.pb-c.c)
 GEN_H		:= $(GEN_C:.c=.h)
 GEN_O		:= $(GEN_C:.c=.o)
 
-COMMON_ROOMS	:= conf ipc json linux net plan toml
+COMMON_ROOMS	:= conf ipc json linux net plan process toml
 COMMON_O	:= $(call objs,$(wildcard common/*.c \
 		   $(COMMON_ROOMS:%=common/%/*.c))) $(GEN_O)
 # What needs libwebsockets and libcrypto, an archive of its own.
@@ -131,9 +131,10 @@ TEST_LIBS	:= $(call lib,unit $(ARCHIVES))
 # libexecsrv, as others link it: its own objects and what they need of ours,
 # position-independent; only what execsrv.h declares is to be seen.
 LIB_H		:= common/client/execsrv.h
-LIB_NEEDS	:= buf clock envlist fd outq program signals span json/b64 \
-		   json/json json/json_out json/uri json/utf8 net/endpoint \
-		   net/httphead net/sha1 net/tcp net/ws
+LIB_NEEDS	:= buf clock fd outq span json/b64 json/json json/json_out \
+		   json/uri json/utf8 net/endpoint net/httphead net/sha1 \
+		   net/tcp net/ws process/envlist process/program \
+		   process/signals
 LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\
 		   $(CLIENT_C) $(LIB_NEEDS:%=common/%.c))
 # Another number when a program would have to be built anew.

@@ -15,7 +15,7 @@
 #include "common/conf/conf.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "common/program.h"
+#include "common/process/program.h"
 #include "config.h"
 #include "master/accept/activation.h"
 #include "master/accept/listen.h"

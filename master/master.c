@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/sigfd.h"
+#include "common/process/sigfd.h"
 #include "config.h"
 #include "master/accept/child_assign.h"
 #include "master/accept/gate.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/signals.h"
+#include "common/process/signals.h"
 
 #define EXIT_NOT_FOUND	127	/* exit statuses of shells */
 #define EXIT_NOT_RUN	126

@@ -6,7 +6,7 @@
 #include <sodium.h>
 
 #include "common/client/text.h"
-#include "common/envlist.h"
+#include "common/process/envlist.h"
 
 /* 0, or -1 with errno. */
 static int

@@ -16,9 +16,9 @@
 
 #include "common/client/error.h"
 #include "common/clock.h"
-#include "common/envlist.h"
 #include "common/fd.h"
-#include "common/program.h"
+#include "common/process/envlist.h"
+#include "common/process/program.h"
 #include "config.h"
 
 #define VARIABLE	"EXECSRVD"

@@ -10,7 +10,7 @@
 #include "common/client/error.h"
 #include "common/client/text.h"
 #include "common/json/json_out.h"
-#include "common/program.h"
+#include "common/process/program.h"
 
 #define PROGRAM		"execsrv-reach"
 #define WS		"ws://"

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/envlist.h"
 #include "common/linux/ptree.h"
 #include "common/log.h"
+#include "common/process/envlist.h"
 #include "master/accept/policy.h"
 #include "master/logs/audit.h"
 #include "master/workers/cgroups.h"

@@ -10,7 +10,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "common/program.h"
+#include "common/process/program.h"
 
 static const char *const	 names[HANDOFF_KINDS] = {
 #define HANDOFF(NAME, name)	[HANDOFF_##NAME] = #name,

@@ -17,7 +17,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/signals.h"
+#include "common/process/signals.h"
 #include "config.h"
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"

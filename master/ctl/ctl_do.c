@@ -9,7 +9,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/signals.h"
+#include "common/process/signals.h"
 #include "config.h"
 #include "master/adopt/upgrade.h"
 #include "master/ctl/ctl_priv.h"

@@ -16,7 +16,7 @@
 #include "common/fd.h"
 #include "common/linux/confine.h"
 #include "common/log.h"
-#include "common/sigfd.h"
+#include "common/process/sigfd.h"
 #include "master/hub/hub.h"
 #include "master/hub/hubapi.h"
 #include "master/hub/hubaudit.h"

@@ -18,7 +18,7 @@
 #include "common/fd.h"
 #include "common/linux/confine.h"
 #include "common/log.h"
-#include "common/sigfd.h"
+#include "common/process/sigfd.h"
 #include "config.h"
 #include "master/hub/admit/keymem.h"
 #include "master/hub/hubaudit.h"

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/envlist.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "common/signals.h"
+#include "common/process/envlist.h"
+#include "common/process/signals.h"
 #include "master/auth/names.h"
 #include "master/logs/logto.h"
 

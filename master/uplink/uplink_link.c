@@ -11,7 +11,7 @@
 #include "common/ipc/ipc.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/successor.h"
+#include "common/process/successor.h"
 
 enum uplink_link_state {
 	UPLINK_LINK_UP,			/* has a master */

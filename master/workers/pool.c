@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/envlist.h"
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "common/process/envlist.h"
 #include "master/logs/logto.h"
 #include "master/workers/cgroups.h"
 

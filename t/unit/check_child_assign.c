@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/envlist.h"
 #include "common/linux/ptree.h"
+#include "common/process/envlist.h"
 #include "master/accept/child_assign.h"
 #include "master/accept/policy.h"
 #include "master/auth/tokens.h"

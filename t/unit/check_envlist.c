@@ -1,4 +1,4 @@
-#include "common/envlist.h"
+#include "common/process/envlist.h"
 
 #include <sys/wait.h>
 

@@ -17,7 +17,6 @@
 
 #include "common/buf.h"
 #include "common/conf/conf.h"
-#include "common/envlist.h"
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/ipc/chan.h"
@@ -27,9 +26,10 @@
 #include "common/net/netrules.h"
 #include "common/outq.h"
 #include "common/plan/plan.h"
+#include "common/process/envlist.h"
+#include "common/process/sigfd.h"
 #include "common/rundirs.h"
 #include "common/secret.h"
-#include "common/sigfd.h"
 #include "common/toml/toml.h"
 #include "t/unit/fault.h"
 

@@ -1,11 +1,11 @@
-/* common/sigfd.c: signals as events. */
+/* common/process/sigfd.c: signals as events. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <check.h>
 
-#include "common/sigfd.h"
+#include "common/process/sigfd.h"
 
 #define MANY	100
 

@@ -1,11 +1,11 @@
-/* common/signals.c: signals by name. */
+/* common/process/signals.c: signals by name. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <check.h>
 
-#include "common/signals.h"
+#include "common/process/signals.h"
 
 START_TEST(test_names)
 {

@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "common/envlist.h"
 #include "common/limit.h"
+#include "common/process/envlist.h"
 
 #define NAME_MAX_LEN	64	/* longer than any protected name */
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/envlist.h"
 #include "common/log.h"
-#include "common/signals.h"
+#include "common/process/envlist.h"
+#include "common/process/signals.h"
 #include "worker/os/dropcaps.h"
 #include "worker/os/preauth.h"
 

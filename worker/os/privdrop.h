@@ -13,7 +13,8 @@ void	 privdrop_worker(void);
 
 /*
  * Become the user: groups, ids, environment, home; not dumpable, a subreaper.
- * environment: the server's (common/envlist.h), for its own user only; or -1.
+ * environment: the server's (common/process/envlist.h), for its own user only;
+ * or -1.
  *
  * Under a root master only the effective uid becomes the user's; real and saved
  * uid are a number of no user.  The session's commands have all three and thus

@@ -25,7 +25,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/signals.h"
+#include "common/process/signals.h"
 #include "worker/os/pcgroup.h"
 #include "worker/os/rawsys.h"
 

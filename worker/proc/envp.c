@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/envlist.h"
 #include "common/map.h"
+#include "common/process/envlist.h"
 #include "common/wildcard.h"
 
 #define PATTERN_MAX	1024	/* bytes */

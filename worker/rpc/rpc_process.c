@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/signals.h"
+#include "common/process/signals.h"
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"
 #include "worker/rpc/procread.h"

@@ -11,7 +11,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "common/program.h"
+#include "common/process/program.h"
 #include "worker/fs/lookup.h"
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"

@@ -21,7 +21,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/signals.h"
+#include "common/process/signals.h"
 #include "worker/fs/fsagent.h"
 #include "worker/fs/fsop_priv.h"
 #include "worker/fs/mounted_inodes.h"

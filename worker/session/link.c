@@ -10,7 +10,7 @@
 #include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/successor.h"
+#include "common/process/successor.h"
 
 #define COMMANDS_MAX	(256 * 1024)	/* bytes queued for the master */
 #define KEPT_MAX	64		/* messages kept without a master */

@@ -20,7 +20,7 @@
 #include "common/linux/ptree.h"
 #include "common/linux/slice.h"
 #include "common/log.h"
-#include "common/sigfd.h"
+#include "common/process/sigfd.h"
 #include "worker/conn/conn.h"
 #include "worker/os/idlemem.h"
 #include "worker/os/proctitle.h"

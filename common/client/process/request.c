@@ -8,7 +8,7 @@
 #include "common/client/process/process_priv.h"
 #include "common/client/text.h"
 #include "common/limit.h"
-#include "common/signals.h"
+#include "common/process/signals.h"
 
 #define CHUNK_MAX	(64 * 1024)	/* bytes of one process/write */
 

@@ -1,4 +1,4 @@
-#include "common/successor.h"
+#include "common/process/successor.h"
 
 #include <sys/socket.h>
 

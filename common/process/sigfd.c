@@ -1,4 +1,4 @@
-#include "common/sigfd.h"
+#include "common/process/sigfd.h"
 
 #include <sys/signalfd.h>
 

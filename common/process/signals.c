@@ -1,4 +1,4 @@
-#include "common/signals.h"
+#include "common/process/signals.h"
 
 #include <sys/syscall.h>
 

@@ -1,4 +1,4 @@
-#include "common/program.h"
+#include "common/process/program.h"
 
 #include <sys/auxv.h>
 #include <sys/stat.h>
