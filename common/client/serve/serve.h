@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/client/execsrv.h"
-#include "common/client/launch.h"
+#include "common/client/serve/launch.h"
 
 #define SERVE_LINE_MAX	4096	/* bytes of a log line; longer ones are cut */
 

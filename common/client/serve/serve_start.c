@@ -15,7 +15,7 @@
 
 #include "common/buf.h"
 #include "common/client/error.h"
-#include "common/client/launch.h"
+#include "common/client/serve/launch.h"
 #include "common/client/serve/serve.h"
 #include "common/clock.h"
 #include "common/fd.h"

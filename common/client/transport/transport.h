@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "common/client/launch.h"
+#include "common/client/serve/launch.h"
 #include "common/client/transport/loopfd.h"
 #include "common/client/transport/http_upgrade.h"
 #include "common/client/url.h"

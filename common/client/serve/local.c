@@ -5,7 +5,7 @@
 
 #include "common/client/connect.h"
 #include "common/client/error.h"
-#include "common/client/launch.h"
+#include "common/client/serve/launch.h"
 
 #define FIXED	12		/* arguments beside the settings */
 

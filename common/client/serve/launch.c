@@ -1,4 +1,4 @@
-#include "common/client/launch.h"
+#include "common/client/serve/launch.h"
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
