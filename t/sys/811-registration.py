@@ -82,7 +82,9 @@ def either(name, fault=None, patch=None):
         rig.registry.faults["register"] = [fault(other)] if fault else []
         rig.registry.patch = patch or {}
         program = rig.program()
-        await asyncio.sleep(4)
+        await lib.until(lambda: program.status() is not None or
+                        len(asked(rig.registry)) > 3, lib.LIMIT,
+                        "it ends or goes on")
         check(program.status() in (None, 1), "status %s" % program.status())
         say("%s: %s" % (name, "goes on" if program.status() is None
                         else "ends"))
