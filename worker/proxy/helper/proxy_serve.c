@@ -56,6 +56,7 @@ struct proxy_server {
 	struct proxy_shared	 shared;
 	TAILQ_HEAD(, process)	 all;
 	uint64_t		 last_key;
+	struct timer		 told_ev;
 	struct timer		 go_on_ev;
 	int			 diag;
 	uid_t			 uid;
@@ -64,6 +65,27 @@ struct proxy_server {
 
 /* --- to the worker --- */
 
+/*
+ * At the end of this turn: first the request is passed on, so that its server
+ * does not wait for a processor that the worker was woken on.  The worker still
+ * hears of it before any answer can be there.
+ */
+static void
+serve_tell(struct proxy_server *s, enum ipc_kind kind, const void *body)
+{
+	chan_hold(s->chan, true);
+	chan_send(s->chan, kind, body, -1);
+	timer_fire(&s->told_ev);
+}
+
+static void
+serve_on_told(void *arg)
+{
+	struct proxy_server	*s = arg;
+
+	chan_hold(s->chan, false);
+}
+
 static void
 serve_on_ask(void *arg, const Ipc__ProxyAsk *ask)
 {
@@ -71,7 +93,7 @@ serve_on_ask(void *arg, const Ipc__ProxyAsk *ask)
 	Ipc__ProxyAsk	 out = *ask;
 
 	out.key = p->key;
-	chan_send(p->server->chan, IPC_proxy_ask, &out, -1);
+	serve_tell(p->server, IPC_proxy_ask, &out);
 }
 
 static void
@@ -81,7 +103,7 @@ serve_on_decision(void *arg, const Ipc__ProxyDecision *d)
 	Ipc__ProxyDecision	 out = *d;
 
 	out.key = p->key;
-	chan_send(p->server->chan, IPC_proxy_decision, &out, -1);
+	serve_tell(p->server, IPC_proxy_decision, &out);
 }
 
 /* --- connections --- */
@@ -383,12 +405,14 @@ proxy_serve(int sock, const struct proxy_env *upstream, int diag)
 	    proxy_serve_on_msg, proxy_serve_on_end, &s)) == NULL)
 		fatal("event loop");
 	s.shared.base = s.base;
+	timer_init(&s.told_ev, s.base, serve_on_told, &s);
 	timer_init(&s.go_on_ev, s.base, on_go_on, &s);
 	chan_set_limit(s.chan, QUEUE_MAX);
 	if (event_base_dispatch(s.base) == -1)
 		fatalx("event loop");
 	while ((p = TAILQ_FIRST(&s.all)) != NULL)
 		proxied_free(p);
+	timer_stop(&s.told_ev);
 	timer_stop(&s.go_on_ev);
 	proxy_names_free(&s.shared.names);
 	chan_free(&s.chan);
