@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/net/ws.h"
@@ -658,6 +659,30 @@ START_TEST(test_close)
 }
 END_TEST
 
+/* The same to a client that takes its time, but goes on reading. */
+START_TEST(test_close_slowly)
+{
+	const uint64_t	 begin = clock_ms();
+	size_t		 i;
+
+	ck_assert_int_eq(send_letters(8 * PART), 0);
+	fill();
+	conn_close(conn, 1000, "a test");
+	while (clock_ms() - begin < 2500) {
+		take();
+		turn();
+		ck_assert_uint_eq(nsources, 1);
+		usleep(50000);
+	}
+	while (take())
+		turn();
+	split();
+	i = check_letters(0, 8 * PART);
+	ck_assert_int_eq(frames[i].op, WS_CLOSE);
+	ck_assert_uint_eq(nframes, i + 1);
+}
+END_TEST
+
 /* The client said its last word, but listens. */
 START_TEST(test_half_close)
 {
@@ -858,6 +883,7 @@ main(void)
 	tcase_add_test(t, test_receipts);
 	tcase_add_test(t, test_bulk);
 	tcase_add_test(t, test_close);
+	tcase_add_test(t, test_close_slowly);
 	tcase_add_test(t, test_half_close);
 	tcase_add_loop_test(t, test_vanishes, 0, 2);
 	tcase_add_test(t, test_freed);

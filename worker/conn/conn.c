@@ -66,6 +66,19 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	return c;
 }
 
+/* Return how many bytes the peer's kernel, or a pipe, has taken. */
+static uint64_t
+taken_by_peer(const struct conn *c)
+{
+	int	 waiting = 0;
+
+	if (c->is_socket && ioctl(c->out, SIOCOUTQ, &waiting) == -1)
+		return 0;
+	/* With what the kernel needs to hold it, of a Unix socket. */
+	return c->flushed > (uint64_t)waiting ?
+	    c->flushed - (uint64_t)waiting : 0;
+}
+
 /*
  * Stop the events, then close: a descriptor that another process shares would
  * otherwise stay in epoll(7) after close(2).
@@ -133,6 +146,7 @@ conn_set_state(struct conn *c, enum conn_state to, const char *why)
 		timer_stop(&c->timer_ev);
 		timer_fire(&c->gone_ev);
 	} else {
+		c->seen = taken_by_peer(c);
 		timer_set(&c->timer_ev, LINGER_MS);
 		/* Read and discard what a socket still sends. */
 		if (c->is_socket)
@@ -322,12 +336,8 @@ conn_on_bytes(struct conn *c)
 static uint64_t
 seen_by_peer(const struct conn *c)
 {
-	uint64_t	 seen;
-	int		 waiting = 0;
+	uint64_t	 seen = taken_by_peer(c);
 
-	if (ioctl(c->out, SIOCOUTQ, &waiting) == -1)
-		return 0;
-	seen = c->flushed - (uint64_t)waiting;
 	return seen < c->asked_end ? seen : c->asked_end;
 }
 
@@ -364,6 +374,19 @@ is_reading(struct conn *c)
 	return true;
 }
 
+/* Whether a client goes on to take what was said before the end. */
+static bool
+is_taking(struct conn *c)
+{
+	uint64_t	 taken = taken_by_peer(c);
+
+	if (c->state != CONN_ENDING || taken <= c->seen)
+		return false;
+	c->seen = taken;
+	timer_set(&c->timer_ev, LINGER_MS);
+	return true;
+}
+
 /* Ping a silent client; end the connection if it did not answer a ping. */
 static void
 conn_on_timer(void *arg)
@@ -372,7 +395,9 @@ conn_on_timer(void *arg)
 	uint64_t	 silent;
 
 	if (c->state != CONN_OPEN) {
-		conn_end(c, "the client did not answer the close frame");
+		if (!is_taking(c))
+			conn_end(c,
+			    "the client did not answer the close frame");
 		return;
 	}
 	if (c->asked != 0) {
