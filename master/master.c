@@ -144,7 +144,7 @@ static char *
 master_unready(const struct master *m, char *why, size_t size)
 {
 	why[0] = '\0';
-	if (m->stopping)
+	if (world_is_stopping(m))
 		snprintf(why, size, "the server is stopping");
 	else if (m->drain.is_on)
 		snprintf(why, size, "the server is draining");
@@ -170,7 +170,7 @@ master_on_status_timer(void *arg)
 	uint64_t	 n[3];
 
 	gauges_sessions(m, n);
-	if (!m->stopping)
+	if (!world_is_stopping(m))
 		sdnotify_status(m->sdnotify, "%s: %llu sessions attached, %llu "
 		    "detached", m->drain.is_on ? "Draining" : "Serving",
 		    (unsigned long long)n[0], (unsigned long long)(n[1] +
@@ -226,7 +226,7 @@ master_user_name(struct master *m, uid_t uid)
 
 	if (m->userdb == NULL)
 		return NULL;
-	if (!m->stopping)
+	if (!world_is_stopping(m))
 		(void)userdb_find(m->userdb, uid, &user);
 	return userdb_name(m->userdb, uid);
 }
@@ -354,7 +354,7 @@ master_fini(struct master *m)
 {
 	sdnotify_free(&m->sdnotify);
 	/* A master that could not start leaves the sessions to the next one. */
-	if (!m->is_serving && adopt_is_due(m->adopt)) {
+	if (m->state == WORLD_STARTING && adopt_is_due(m->adopt)) {
 		if (m->cgroups != NULL)
 			cgroups_leave(m->cgroups);
 		records_free(&m->records, true);
@@ -384,7 +384,7 @@ master_fini(struct master *m)
 	reserve_fini(&m->reserve);
 	child_fini_all(m);
 	reaper_fini(&m->reaper);
-	if (m->is_serving)
+	if (m->state != WORLD_STARTING)
 		audit(m, &(struct audit_what){
 		    .event = AUDIT_server_stopped });
 	sigfd_free(&m->signals);
@@ -414,7 +414,7 @@ master_on_exit(void *arg, pid_t pid, int status)
 		return true;
 	}
 	if (payload_on_exit(&m->payload, pid, status, &m->status, why)) {
-		if (!m->stopping) {
+		if (!world_is_stopping(m)) {
 			master_stop(m, why);
 			return true;
 		}
@@ -424,7 +424,7 @@ master_on_exit(void *arg, pid_t pid, int status)
 	    !remote_on_exit(m, pid, status)) {
 		return false;
 	}
-	if (m->stopping)
+	if (world_is_stopping(m))
 		master_on_child_gone(m);
 	return true;
 }
@@ -478,7 +478,7 @@ static void
 master_look_for_orphans(struct master *m, bool is_urgent)
 {
 	/* The end waits for passes that find none. */
-	if (m->stopping)
+	if (world_is_stopping(m))
 		reaper_kill_orphans(&m->reaper);
 	else
 		reaper_look(&m->reaper, is_urgent);
@@ -502,7 +502,7 @@ master_on_adopted(struct master *m)
 static void
 master_on_child_gone(struct master *m)
 {
-	if (m->start.is_stdio && !world_has_listeners(m) && !m->stopping) {
+	if (m->start.is_stdio && !world_has_listeners(m) && !world_is_stopping(m)) {
 		const struct child	*c;
 
 		TAILQ_FOREACH(c, &m->children.list, entry)
@@ -510,7 +510,7 @@ master_on_child_gone(struct master *m)
 				return;
 		master_stop(m, "end of input");
 	}
-	if (!m->stopping || !TAILQ_EMPTY(&m->children.list))
+	if (!world_is_stopping(m) || !TAILQ_EMPTY(&m->children.list))
 		return;
 	/* After the workers, as uplinks may still relay their last output. */
 	remote_stop_all(m);
@@ -525,11 +525,11 @@ master_stop(struct master *m, const char *why)
 {
 	struct child	*c, *next;
 
-	if (m->stopping) {
+	if (world_is_stopping(m)) {
 		kill_rest(m);
 		return;
 	}
-	m->stopping = true;
+	m->state = WORLD_STOPPING;
 	upgrade_stop(m->upgrade);
 	monitor_ends(m->monitor);
 	drain_stop(&m->drain);
@@ -584,8 +584,9 @@ on_stop_timer(void *arg)
 {
 	struct master	*m = arg;
 
-	if (!kill_rest(m) || m->stop_rounds++ > 0)
+	if (!kill_rest(m) || m->state == WORLD_KILLING)
 		event_base_loopbreak(m->base);
+	m->state = WORLD_KILLING;
 }
 
 static size_t
@@ -617,7 +618,7 @@ end_or_reload(struct master *m, int sig)
 {
 	if (m->payload.pid != 0) {
 		/* While we stop, SIGHUP must not make us kill. */
-		if (m->stopping ? sig == SIGHUP :
+		if (world_is_stopping(m) ? sig == SIGHUP :
 		    payload_signal(&m->payload, sig))
 			return;
 		master_stop(m, strsignal(sig));
@@ -683,7 +684,8 @@ start_stdio(struct master *m)
 int
 master_run(struct master *m)
 {
-	m->is_serving = true;
+	assert(m->state == WORLD_STARTING);
+	m->state = WORLD_SERVING;
 	upgrade_serves(m->upgrade);
 	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });

@@ -139,6 +139,6 @@ reload_on_signal(struct master *m)
 	struct conf_error	 e;
 
 	audit_reopen(m);
-	if (!m->stopping && reload(m, &done, &e) == 0)
+	if (!world_is_stopping(m) && reload(m, &done, &e) == 0)
 		buf_fini(&done.kept);
 }

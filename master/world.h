@@ -187,6 +187,14 @@ struct world_rundir {
 	int	 lock;
 };
 
+/* In this order. */
+enum world_state {
+	WORLD_STARTING,
+	WORLD_SERVING,		/* master_run() was called */
+	WORLD_STOPPING,
+	WORLD_KILLING		/* what did not stop in time */
+};
+
 struct master {
 	const struct master_events *events;
 	const struct child_events *child_events;
@@ -195,9 +203,7 @@ struct master {
 	struct world_start	 start;
 	struct world_rundir	 rundir;
 	struct reserve		 reserve;
-	bool			 is_serving;	/* master_run() was called */
-	bool			 stopping;
-	unsigned		 stop_rounds;	/* on_stop_timer() calls */
+	enum world_state	 state;
 	struct timer		 stop_ev;
 	struct timer		 status_ev;	/* for the service manager */
 	int			 status;	/* to exit with */
@@ -236,6 +242,12 @@ static inline bool
 world_has_listeners(const struct master *m)
 {
 	return !TAILQ_EMPTY(&m->listen.list) || !TAILQ_EMPTY(&m->uplinks.list);
+}
+
+static inline bool
+world_is_stopping(const struct master *m)
+{
+	return m->state >= WORLD_STOPPING;
 }
 
 #define STAT_INC(m, name)	((m)->stats[STAT_##name]++)

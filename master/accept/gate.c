@@ -263,7 +263,7 @@ gate_leave(struct gate *g, struct child *c)
 	g->ngreeted--;
 	gate_count(s, -1, 0);
 	source_put(g, s);
-	if (g->nwaiting > 0 && !g->master->stopping)
+	if (g->nwaiting > 0 && !world_is_stopping(g->master))
 		timer_set(&g->patience_ev, 0);
 }
 

@@ -113,7 +113,7 @@ token_login_pass_on(struct child *c, int fd, const void *message, size_t len)
 	assert(c->token == CHILD_TOKEN_GOOD && c->state == CHILD_LEAVING);
 	assert(fd != -1);
 	/* A reload may have changed the settings since token_login_judge(). */
-	if (m->stopping || grant_peer(c, &p, &full) != 0)
+	if (world_is_stopping(m) || grant_peer(c, &p, &full) != 0)
 		fd_close(&fd);
 	else
 		gate_admit(m->gate, fd, &p, full, message, len);

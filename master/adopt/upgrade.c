@@ -487,7 +487,7 @@ upgrade_hindrance(const struct upgrade *u)
 
 	if (u->state != UPGRADE_IDLE || u->checker != 0)
 		return "an upgrade is under way";
-	if (m->stopping)
+	if (world_is_stopping(m))
 		return "the server is stopping";
 	if (m->records == NULL)
 		return "there is no run directory: sessions would be lost";

@@ -300,14 +300,14 @@ ctl_drain(struct ctl_client *c)
 
 	ctl_act(c);
 	ctl_audit(c, "drains the server");
-	if (!m->stopping)
+	if (!world_is_stopping(m))
 		drain_start(&m->drain, m->conf.drain_timeout);
 	ctl_put_head(c, columns);
 	if (c->in->option) {
 		ctl_act_done(c);
 		c->waits = true;	/* ctl_on_end() goes on */
 	} else {
-		ctl_row_text(&row, m->stopping ? "stopping" : "draining");
+		ctl_row_text(&row, world_is_stopping(m) ? "stopping" : "draining");
 		ctl_row_number(&row, route_count(m));
 		ctl_put_row(c, &row);
 		ctl_put_end(c, 0, NULL);
@@ -324,7 +324,7 @@ ctl_undrain(struct ctl_client *c)
 
 	ctl_act(c);
 	ctl_audit(c, "lets the server admit sessions again");
-	if (m->stopping) {
+	if (world_is_stopping(m)) {
 		ctl_put_end(c, 1, "the server is stopping");
 		return;
 	}
@@ -384,7 +384,7 @@ ctl_reload(struct ctl_client *c)
 		return;
 	}
 	log_info("control: uid %lu: reload", (unsigned long)c->who.uid);
-	if (m->stopping) {
+	if (world_is_stopping(m)) {
 		ctl_put_end(c, 1, "the server is stopping");
 		return;
 	}

@@ -112,7 +112,7 @@ ctl_status(struct ctl_client *c)
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, PACKAGE_VERSION);
 	ctl_row_number(&row, (uint64_t)getpid());
-	ctl_row_text(&row, m->stopping ? "stopping" : m->drain.is_on ?
+	ctl_row_text(&row, world_is_stopping(m) ? "stopping" : m->drain.is_on ?
 	    "draining" : "running");
 	ctl_row_text(&row, m->events->is_ready(m) ? "yes" : "no");
 	ctl_row_number(&row, (clock_ms() - m->start.at) / 1000);

@@ -378,7 +378,7 @@ remote_on_stream(struct remote *r, struct ipc_msg *msg)
 	bool		 full;
 
 	STAT_INC(m, accepted);
-	if (msg->fd == -1 || m->stopping)
+	if (msg->fd == -1 || world_is_stopping(m))
 		return;
 	memset(&p, 0, sizeof(p));
 	p.known = true;
@@ -475,7 +475,7 @@ restart(struct remote *r)
 	remote_set_state(r, REMOTE_STOPPED);
 	r->phase = IPC__UPLINK_PHASE__IDLE;
 	r->streams = 0;
-	if (r->master->stopping)
+	if (world_is_stopping(r->master))
 		return;
 	if (age >= LIMIT_UPLINK_STABLE)
 		r->window = LIMIT_UPLINK_RETRY;
@@ -562,7 +562,7 @@ remote_on_timer(void *arg)
 {
 	struct remote	*r = arg;
 
-	if (r->master->stopping)
+	if (world_is_stopping(r->master))
 		return;
 	assert(r->state == REMOTE_AWAITED || (r->state == REMOTE_STOPPED) ==
 	    (r->chan == NULL));
@@ -610,13 +610,13 @@ remote_on_exit(struct master *m, pid_t pid, int status)
 		remote_forget_process(r);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
 			log_warnx("cannot execute %s", m->start.uplink);
-		else if (WIFSIGNALED(status) && !m->stopping)
+		else if (WIFSIGNALED(status) && !world_is_stopping(m))
 			log_warnx("uplink %u: killed by signal %d", r->number,
 			    WTERMSIG(status));
 		if ((r->chan != NULL || r->state == REMOTE_AWAITED) &&
-		    !m->stopping)
+		    !world_is_stopping(m))
 			restart(r);
-		if (WIFEXITED(status) && !m->stopping &&
+		if (WIFEXITED(status) && !world_is_stopping(m) &&
 		    WEXITSTATUS(status) == EXIT_SETTINGS)
 			refuse_settings(r);
 		return true;
@@ -645,7 +645,7 @@ remote_on_pidfd(void *arg)
 	struct master	*m = r->master;
 
 	remote_on_exit(m, r->pid, EXIT_UNKNOWN);
-	if (m->stopping)
+	if (world_is_stopping(m))
 		m->events->on_child_gone(m);
 }
 

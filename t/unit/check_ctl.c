@@ -1048,7 +1048,7 @@ START_TEST(test_status_states)
 	CELL(c, "metrics", "http://[::]:9");
 	CELL(c, "uplinks", "one registered\ntwo connecting");
 	CELL(c, "tcp_users", "table");
-	m.stopping = true;
+	m.state = WORLD_STOPPING;
 	command(c, "status", 0);
 	CELL(c, "state", "stopping");
 }
@@ -1497,7 +1497,7 @@ START_TEST(test_drain)
 	command(waits, "status", 0);
 	ANSWER(waits, "end 1: only one command at a time\n");
 	waits->text[0] = '\0';
-	m.stopping = true;
+	m.state = WORLD_STOPPING;
 	command(c, "drain", 0);
 	ANSWER(c, "stopping|1|\nend 0: \n");
 	ck_assert_uint_eq(ndrains, 2);
@@ -1552,7 +1552,7 @@ START_TEST(test_undrain)
 	ck_assert(!m.drain.is_on);
 	command(waits, "undrain", 0);
 	ANSWER(waits, "running|\nend 0: \n");
-	m.stopping = true;
+	m.state = WORLD_STOPPING;
 	command(c, "undrain", 0);
 	ANSWER(c, "end 1: the server is stopping\n");
 	ck_assert_str_eq(last.result, "failed");
@@ -1584,7 +1584,7 @@ START_TEST(test_reload)
 	ANSWER(c, "end 1: conf:3: no such keyword\n");
 	ck_assert_str_eq(last.result, "failed");
 	reload_why = NULL;
-	m.stopping = true;
+	m.state = WORLD_STOPPING;
 	command(c, "reload", 0);
 	ANSWER(c, "end 1: the server is stopping\n");
 	command(c, "reopen-logs", 0);
