@@ -39,6 +39,7 @@
 #define READ_TRIES	10	/* after failed reads */
 #define PACE_NS		400000	/* length of a pause */
 #define WIDE_AFTER	4		/* full reads, then a larger pipe */
+#define TURN_READS	4		/* as much as that holds */
 #define SPOOL_CHUNK	4096		/* size of chunks while detached */
 #define EVICT_MS	1000	/* between evictions */
 
@@ -378,27 +379,39 @@ proc_out_read_some(struct stream *st, size_t size)
 	return n;
 }
 
-static void
-stream_on_read(void *arg)
+/* One read.  Whether more is there to be read in this turn of the loop. */
+static bool
+stream_read(struct stream *st)
 {
-	struct stream	*st = arg;
 	struct proc	*p = st->proc;
 	ssize_t		 n;
 
-	assert(st->fd != -1 && !st->held);
 	if (!proc_out_has_room(p)) {
 		st->held = true;
 		p->procs->is_held = true;
 		io_stop(&st->read_ev);
-		return;
+		return false;
 	}
 	if ((n = proc_out_read_some(st,
 	    p->procs->events->read_size(p->procs->arg))) == 0) {
 		proc_stream_end(st);
 		proc_maybe_close(p);
-	} else if (n > 0) {
-		pace(st, (size_t)n);
+		return false;
 	}
+	if (n > 0)
+		pace(st, (size_t)n);
+	return n == LIMIT_READ_CHUNK && st->fd != -1;
+}
+
+static void
+stream_on_read(void *arg)
+{
+	struct stream	*st = arg;
+	int		 reads = 1;
+
+	assert(st->fd != -1 && !st->held);
+	while (stream_read(st) && reads < TURN_READS)
+		reads++;
 }
 
 void
