@@ -305,7 +305,7 @@ START_TEST(test_whose_turn)
 	gate_leave(m.gate, &workers[SOURCE]);
 	turn();
 	ARE(SOURCE, 1);
-	m.stopping = true;
+	m.state = WORLD_STOPPING;
 	gate_leave(m.gate, &workers[0]);
 	turn();
 	ARE(SOURCE - 1, 1);
