@@ -101,9 +101,10 @@ def spliced():
         # One that was sent on is not sent on again, nor one without ticket.
         got = b.connect().json()
         path = got["url"].split("/", 3)[3]
-        refused(409, lambda: Ws("ws://127.0.0.1:%d/%s" % (b.port, path),
-                                more="X-Execsrv-Hop: 1\r\n"),
-                reason="environment_offline")
+        for mark in "X-Execsrv-Hop: 1\r\n", "x-execsrv-hop: 1\r\n":
+            refused(409, lambda m=mark: Ws("ws://127.0.0.1:%d/%s" %
+                                           (b.port, path), more=m),
+                    reason="environment_offline")
         refused(403, Ws, "ws://127.0.0.1:%d/%sx" % (b.port, path))
         # Its executor left, its hub died.
         x.close()

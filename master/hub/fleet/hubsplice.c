@@ -4,13 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/hub/relay/hubdial.h"
 #include "master/hub/relay/proxyv2.h"
 
-#define MARK	"X-Execsrv-Hop: 1\r\n"
+#define MARK	"X-Execsrv-Hop:"
+#define LAST	" 1\r\n\r\n"	/* of its value, and of the head */
 
 struct hubsplice_end {
 	struct hubsplice	*splice;
@@ -59,8 +61,15 @@ hubsplice_parse(struct hubsplice_to *to, const char *url)
 bool
 hubsplice_is_sent_on(const struct door *d)
 {
-	return memmem(buf_data(&d->in), d->head, "\r\n" MARK,
-	    strlen("\r\n" MARK)) != NULL;
+	const char	*at = (const char *)buf_data(&d->in);
+	const char	*end = at + d->head;
+
+	/* A proxy between hubs may write names in its own way. */
+	while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL)
+		if ((size_t)(end - ++at) >= strlen(MARK) &&
+		    strncasecmp(at, MARK, strlen(MARK)) == 0)
+			return true;
+	return false;
 }
 
 /* --- life --- */
@@ -205,8 +214,8 @@ hubsplice_send_head(struct hubsplice *s, bool is_proxied)
 		iov[n++] = (struct iovec){ source, proxyv2_write(d->address,
 		    source) };
 	iov[n++] = (struct iovec){ head, d->head - 2 };
-	iov[n++] = (struct iovec){ (void *)(uintptr_t)(MARK "\r\n"),
-	    strlen(MARK "\r\n") };
+	iov[n++] = (struct iovec){ (void *)(uintptr_t)(MARK LAST),
+	    strlen(MARK LAST) };
 	iov[n++] = (struct iovec){ head + d->head, d->in.len - d->head };
 	hubconn_write(s->far.conn, iov, n);
 }
