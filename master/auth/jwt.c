@@ -153,12 +153,14 @@ take_subject(const struct json *j, char out[JWT_SUBJECT_MAX + 1])
 	out[0] = '\0';
 	if (sub == 0 || !is_type(j, sub, JSON_STRING))
 		return;
+	/* An empty one names nobody. */
+	if ((len = json_tok(j, sub)->len) == 0)
+		return;
 	text = json_text(j, sub);
-	len = json_tok(j, sub)->len;
 	for (i = 0; i < len; i++)
 		if (text[i] <= ' ' || text[i] > '~')
 			break;
-	if (len > 0 && len <= JWT_SUBJECT_MAX && i == len && text[0] != '#') {
+	if (len <= JWT_SUBJECT_MAX && i == len && text[0] != '#') {
 		memcpy(out, text, len);
 		out[len] = '\0';
 		return;

@@ -46,7 +46,7 @@ def everywhere():
         c.call("fs/readFile", {"path": "file:///etc/passwd"})
         worker = int(c.run("who", "sh", "-c", "echo $PPID")[0])
         check(len(descendants(worker)) >= 1, "agents")
-        ours = descendants(worker) + children(server.pid)
+        ours = [server.pid] + descendants(worker) + children(server.pid)
         for more in {}, rules:
             for name in "self", "thread-self":
                 check(not proc(c, name, **more), "%s: %s" % (

@@ -17,18 +17,30 @@ static const char *const	 harmless[] = {
 	"cgroup", "mountinfo", "mounts", "mountstats", "net", "status"
 };
 
-/* Whether this is the /proc folder of a process that runs our program. */
+/*
+ * Whether this is the /proc folder of a process that runs our program, or
+ * another one of the server's, perhaps of a version before or after: these are
+ * known by their name.
+ */
 static bool
 runs_our_program(const char *folder, size_t len)
 {
 	struct stat	 ours, its;
-	char		 exe[PATH_MAX];
+	char		 exe[PATH_MAX], path[PATH_MAX];
+	const char	*name;
+	ssize_t		 n;
 
 	/* If exe is not readable, the other files are not either. */
-	return (size_t)snprintf(exe, sizeof(exe), "%.*s/exe", (int)len,
-	    folder) < sizeof(exe) && stat(exe, &its) == 0 &&
-	    stat("/proc/self/exe", &ours) == 0 && its.st_dev == ours.st_dev &&
-	    its.st_ino == ours.st_ino;
+	if ((size_t)snprintf(exe, sizeof(exe), "%.*s/exe", (int)len,
+	    folder) >= sizeof(exe) ||
+	    (n = readlink(exe, path, sizeof(path) - 1)) <= 0)
+		return false;
+	path[n] = '\0';
+	if ((name = strrchr(path, '/')) != NULL &&
+	    strncmp(name + 1, "execsrv", strlen("execsrv")) == 0)
+		return true;
+	return stat(exe, &its) == 0 && stat("/proc/self/exe", &ours) == 0 &&
+	    its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
 static bool
