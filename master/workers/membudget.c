@@ -13,6 +13,7 @@ struct payer {
 	char		*identity;
 	unsigned	 shares;
 	uint64_t	 total;
+	struct share	*over;		/* may exceed user_max, or NULL */
 };
 
 struct share {
@@ -23,7 +24,7 @@ struct share {
 struct membudget {
 	struct map	 payers;
 	uint64_t	 total;
-	struct share	*over;		/* may exceed it, or NULL */
+	struct share	*over;		/* may exceed max, or NULL */
 };
 
 struct membudget *
@@ -93,6 +94,8 @@ membudget_take_out(struct membudget *b, struct share *s)
 	b->total -= all;
 	if (b->over == s)
 		b->over = NULL;
+	if (s->payer->over == s)
+		s->payer->over = NULL;
 }
 
 static void
@@ -116,13 +119,32 @@ room(uint64_t max, uint64_t total)
 	return max == 0 ? UINT64_MAX : max > total ? max - total : 0;
 }
 
+/*
+ * Whether a message fits, or is the only one that exceeds a limit: an identity
+ * that never ends its message keeps those of others waiting only if they
+ * exceed the limit of all.
+ */
+static bool
+may_exceed(struct membudget *b, struct share *s, uint64_t message,
+    uint64_t own, uint64_t all)
+{
+	if ((message > own && s->payer->over != NULL) ||
+	    (message > all && b->over != NULL))
+		return false;
+	if (message > own)
+		s->payer->over = s;
+	if (message > all)
+		b->over = s;
+	return true;
+}
+
 struct held
 membudget_ask(struct membudget *b, struct share **sp, const char *identity,
     struct held want, uint64_t user_max, uint64_t max)
 {
 	struct held	 none = { 0, 0 }, may, had;
 	struct share	*s = *sp;
-	uint64_t	 left;
+	uint64_t	 own, all, left;
 
 	/* The worker is not trusted: keep sums from overflowing. */
 	want.output = membudget_least(want.output, UINT32_MAX);
@@ -132,16 +154,16 @@ membudget_ask(struct membudget *b, struct share **sp, const char *identity,
 	assert(strcmp(s->payer->identity, identity) == 0);
 	had = s->held;
 	membudget_take_out(b, s);
-	left = membudget_least(room(user_max, s->payer->total),
-	    room(max, b->total));
+	own = room(user_max, s->payer->total);
+	all = room(max, b->total);
+	left = membudget_least(own, all);
 	/* It may already use all of its last grant. */
 	may.output = membudget_least(want.output, left > had.output ? left :
 	    had.output);
-	left -= membudget_least(left, may.output);
 	may.message = want.message;
-	if (want.message > left && b->over == NULL)
-		b->over = s;
-	else if (want.message > left)
+	if (!may_exceed(b, s, want.message,
+	    own - membudget_least(own, may.output),
+	    all - membudget_least(all, may.output)))
 		may.message = membudget_least(want.message, had.message);
 	put_in(b, s, may);
 	return may;

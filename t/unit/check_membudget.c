@@ -119,6 +119,27 @@ START_TEST(test_one_in_all)
 }
 END_TEST
 
+/* An identity over its own limit keeps no other one waiting. */
+START_TEST(test_one_in_each)
+{
+	struct share	*s[3] = { NULL, NULL, NULL };
+	struct held	 h = { 0, 60 * MIB };
+	uint64_t	 got[3];
+
+	got[0] = membudget_ask(b, &s[0], "uid:1", h, 10 * MIB, 0).message;
+	got[1] = membudget_ask(b, &s[1], "uid:1", h, 10 * MIB, 0).message;
+	got[2] = membudget_ask(b, &s[2], "uid:2", h, 10 * MIB, 0).message;
+	ck_assert_uint_eq(got[0], 60 * MIB);
+	ck_assert_uint_eq(got[1], 0);
+	ck_assert_uint_eq(got[2], 60 * MIB);
+	membudget_leave(b, &s[0]);
+	got[1] = membudget_ask(b, &s[1], "uid:1", h, 10 * MIB, 0).message;
+	ck_assert_uint_eq(got[1], 60 * MIB);
+	membudget_leave(b, &s[1]);
+	membudget_leave(b, &s[2]);
+}
+END_TEST
+
 /* Who lies gets no more than there is, and breaks no sum. */
 START_TEST(test_lies)
 {
@@ -151,6 +172,7 @@ main(void)
 	tcase_add_test(t, test_shrunk);
 	tcase_add_test(t, test_messages);
 	tcase_add_test(t, test_one_in_all);
+	tcase_add_test(t, test_one_in_each);
 	tcase_add_test(t, test_lies);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
