@@ -163,22 +163,27 @@ on_killed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
 	}
 }
 
-/* The same for a whole session; kills a worker that does not answer. */
+/* Kill a worker that does not answer; its orphans follow when it is reaped. */
 static void
-on_session_killed(struct ctl_client *c, struct child *child,
-    enum ctl_outcome outcome, const Ipc__Acted *in)
+kill_worker(struct ctl_client *c, struct child *child)
 {
-	if (outcome != CTL_LATE) {
-		on_killed(c, child, outcome, in);
-		return;
-	}
 	ctl_audit(c, "session %u did not end in time: its worker is "
 	    "killed", c->session);
-	/* Its orphans are killed when it is reaped. */
 	if (child != NULL)
 		child_kill(child);
 	ctl_put_end(c, 1, "the session did not answer; its worker was "
 	    "killed, its processes will be");
+}
+
+/* The same for a whole session. */
+static void
+on_session_killed(struct ctl_client *c, struct child *child,
+    enum ctl_outcome outcome, const Ipc__Acted *in)
+{
+	if (outcome == CTL_LATE)
+		kill_worker(c, child);
+	else
+		on_killed(c, child, outcome, in);
 }
 
 static void
@@ -192,6 +197,11 @@ kill_session(struct ctl_client *c, struct route *r)
 		r->why = "killed by an operator";
 		route_free(&r);
 		put_ended(c, 0, 0, 0);
+		return;
+	}
+	/* Of a former daemon, and not here yet: nobody could answer. */
+	if (child->chan == NULL) {
+		kill_worker(c, child);
 		return;
 	}
 	if ((out.ticket = ctl_await(c, child,

@@ -586,7 +586,8 @@ child_kill(struct child *c)
 	child_set_end(c, CHILD_KILLED);
 	if (child_has_process(c))
 		child_signal(c);
-	if (c->state != CHILD_SERVING)
+	/* With a session it is the end of the process that counts. */
+	if (c->state != CHILD_SERVING && c->state != CHILD_AWAITED)
 		child_set_state(c, CHILD_LEAVING);
 }
 

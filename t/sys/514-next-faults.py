@@ -1,5 +1,6 @@
 """514: what stands in the way of the next master: another one at the same
-moment, and a run directory without room, or that cannot be written."""
+moment, a run directory without room, or that cannot be written, and a worker
+that does not come."""
 import atexit
 import contextlib
 import importlib
@@ -8,8 +9,8 @@ import shutil
 import signal
 import subprocess
 
-from client import (TMP, Server, check, connect, main, skip, wait_for, BUILD,
-                    LIMIT)
+from client import (TMP, Server, check, children, connect, freeze, is_alive,
+                    main, skip, wait_for, BUILD, LIMIT)
 
 lib = importlib.import_module("7common")
 nextlib = importlib.import_module("5next")
@@ -109,5 +110,39 @@ def read_only():
     server.stop()
 
 
+def does_not_come():
+    """What operators want of its session is answered; it can be killed."""
+    server = Server()
+    c = connect(server.url)
+    c.start("p", "sleep", "1000")
+    worker = nextlib.worker_now(c, "who")
+    freeze(worker)
+    commands = children(worker)
+    nextlib.kill(server)
+    server = nextlib.Next(server)
+    for words in (("signal", "1", "p", "TERM"), ("tail", "1", "p"),
+                  ("kill", "1", "p")):
+        lib.ctl(server, *words, status=1)
+        check("does not answer" in lib.ctl.err, lib.ctl.err)
+    lib.ctl(server, "show", "1")
+    check(states(server) == ["awaited"], "awaited: %s" % states(server))
+    lib.ctl(server, "kill", "1", status=1)
+    check("its worker was killed" in lib.ctl.err, lib.ctl.err)
+    wait_for(lambda: not any(is_alive(p) for p in [worker, *commands]), LIMIT,
+             "all of it is gone")
+    wait_for(lambda: states(server) == [], LIMIT, "no session")
+    c.close()
+    # At the end of the server it is killed as well.
+    c = connect(server.url)
+    worker = nextlib.worker_now(c, "who")
+    freeze(worker)
+    nextlib.kill(server)
+    server = nextlib.Next(server)
+    check(states(server) == ["awaited"], "awaited: %s" % states(server))
+    server.stop()
+    wait_for(lambda: not is_alive(worker), LIMIT, "the worker ends")
+    c.close()
+
+
 if __name__ == "__main__":
-    main(two_at_once, without_room, filled_later, read_only)
+    main(two_at_once, without_room, filled_later, read_only, does_not_come)
