@@ -83,34 +83,50 @@ is_local4(const uint8_t *a)
 	return false;
 }
 
-/* Whether the address of IPv4 at byte at of an IPv6 one is local. */
-static bool
-has_local4(const uint8_t *a, int at, bool is_inverted)
+static void
+take_embedded(const uint8_t *a, int at, bool is_inverted,
+    struct netaddr *out)
 {
-	uint8_t	 four[4];
 	int	 i;
 
+	memset(out, 0, sizeof(*out));
+	out->family = AF_INET;
 	for (i = 0; i < 4; i++)
-		four[i] = is_inverted ? (uint8_t)~a[at + i] : a[at + i];
-	return is_local4(four);
+		out->byte[i] = is_inverted ? (uint8_t)~a[at + i] : a[at + i];
+}
+
+size_t
+netaddr_embedded(const struct netaddr *a, struct netaddr out[NETADDR_EMBEDDED])
+{
+	size_t	 i, n = 0;
+
+	if (a->family != AF_INET6)
+		return 0;
+	for (i = 0; i < sizeof(embedded) / sizeof(embedded[0]); i++)
+		if (nethost_is_inside(a->byte, embedded[i].net.byte,
+		    embedded[i].net.bits))
+			take_embedded(a->byte, embedded[i].at,
+			    embedded[i].is_inverted, &out[n++]);
+	for (i = 0; i < 2; i++)
+		if (memcmp(a->byte + 8, isatap[i], 4) == 0)
+			take_embedded(a->byte, 12, false, &out[n++]);
+	assert(n <= NETADDR_EMBEDDED);
+	return n;
 }
 
 static bool
-is_local6(const uint8_t *a)
+is_local6(const struct netaddr *a)
 {
-	size_t	 i;
+	struct netaddr	 four[NETADDR_EMBEDDED];
+	size_t		 i, n;
 
 	for (i = 0; i < sizeof(local6) / sizeof(local6[0]); i++)
-		if (nethost_is_inside(a, local6[i].byte, local6[i].bits))
+		if (nethost_is_inside(a->byte, local6[i].byte,
+		    local6[i].bits))
 			return true;
-	for (i = 0; i < sizeof(embedded) / sizeof(embedded[0]); i++)
-		if (nethost_is_inside(a, embedded[i].net.byte,
-		    embedded[i].net.bits) &&
-		    has_local4(a, embedded[i].at, embedded[i].is_inverted))
-			return true;
-	for (i = 0; i < 2; i++)
-		if (memcmp(a + 8, isatap[i], 4) == 0 &&
-		    has_local4(a, 12, false))
+	n = netaddr_embedded(a, four);
+	for (i = 0; i < n; i++)
+		if (is_local4(four[i].byte))
 			return true;
 	return false;
 }
@@ -119,7 +135,7 @@ bool
 netaddr_is_local(const struct netaddr *a)
 {
 	assert(a->family == AF_INET || a->family == AF_INET6);
-	return a->family == AF_INET ? is_local4(a->byte) : is_local6(a->byte);
+	return a->family == AF_INET ? is_local4(a->byte) : is_local6(a);
 }
 
 void

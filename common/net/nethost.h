@@ -11,6 +11,7 @@
 #include "common/attributes.h"
 
 #define NETHOST_MAX	256	/* bytes with NUL */
+#define NETADDR_EMBEDDED 4	/* addresses of IPv4 in one of IPv6, at most */
 
 /* An address; family 0: none. */
 struct netaddr {
@@ -41,10 +42,16 @@ bool	 nethost_is_local(const struct nethost *h);
 /*
  * Whether an address is not one of the public network: loopback, private,
  * link-local, multicast, reserved or for documentation; also IPv6 forms that
- * lead to such an address of IPv4 (mapped, compatible, translated, NAT64,
- * 6to4, Teredo, ISATAP).
+ * lead to such an address of IPv4.
  */
 bool	 netaddr_is_local(const struct netaddr *a);
+
+/*
+ * Take the addresses of IPv4 that an IPv6 one may lead to (mapped, compatible,
+ * translated, NAT64, 6to4, Teredo, ISATAP).  Return how many.
+ */
+size_t	 netaddr_embedded(const struct netaddr *a,
+	    struct netaddr out[NETADDR_EMBEDDED]);
 
 /* Write the canonical text. */
 void	 netaddr_text(const struct netaddr *a, char out[NETHOST_MAX]);

@@ -102,7 +102,7 @@ netpattern_make(const char *text, size_t len, char out[NETHOST_MAX])
 	if (text[0] != '\0' && s.len == 1 && out[0] == '*' &&
 	    memchr(text, '.', len) != NULL)
 		return "a domain pattern has nothing after its prefix";
-	if (strcmp(out, "*.*") == 0 || strcmp(out, "**.*") == 0)
+	if (strcmp(out, "**.*") == 0)
 		strcpy(out, "*");
 	if (nethost_set(&h, out, strlen(out)) == 0 && !nethost_is_name(&h))
 		memcpy(out, h.text, sizeof(h.text));

@@ -12,7 +12,7 @@
  *	NAME		that host only
  *	*.NAME		every name below it, at any depth
  *	**.NAME		both
- *	*		every host, also written *.* and **.*
+ *	*		every host, also written **.*; *.* those with a dot
  *	10.1.2.*, ?	elsewhere "*" is any run of characters, "?" is one
  *	[ADDRESS], ADDRESS	IPv6
  * Blanks around it, final dots and a port are ignored, the latter since rules

@@ -83,11 +83,36 @@ any_of(const struct netrules *r, enum netrules_list l,
 	return false;
 }
 
+static void
+host_of(const struct netaddr *a, struct nethost *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->addr = *a;
+	netaddr_text(a, out->text);
+}
+
+/* The same of a list that refuses: an address of IPv6 may lead to one of IPv4. */
+static bool
+any_form_of(const struct netrules *r, enum netrules_list l,
+    const struct nethost *h)
+{
+	struct netaddr	 four[NETADDR_EMBEDDED];
+	struct nethost	 other;
+	size_t		 i, n = netaddr_embedded(&h->addr, four);
+
+	for (i = 0; i < n; i++) {
+		host_of(&four[i], &other);
+		if (any_of(r, l, &other, netpattern_matches))
+			return true;
+	}
+	return any_of(r, l, h, netpattern_matches);
+}
+
 static bool
 is_denied(const struct netrules *r, const struct nethost *h)
 {
-	return any_of(r, NETRULES_DENY, h, netpattern_matches) ||
-	    any_of(r, NETRULES_FORBID, h, netpattern_matches);
+	return any_form_of(r, NETRULES_DENY, h) ||
+	    any_form_of(r, NETRULES_FORBID, h);
 }
 
 /* An administrator's list is for the public network. */
@@ -129,8 +154,7 @@ netrules_judge(const struct netrules *r, const struct nethost *h,
 	*why_out = NET_UNLISTED;
 	if (r->is_bound && !any_of(r, NETRULES_BOUND, h, netpattern_matches))
 		return NETRULES_REFUSED;
-	if (netrules_lists(r, h) &&
-	    !any_of(r, NETRULES_REVIEW, h, netpattern_matches)) {
+	if (netrules_lists(r, h) && !any_form_of(r, NETRULES_REVIEW, h)) {
 		*why_out = NET_ALLOW;
 		return NETRULES_ALLOWED;
 	}
@@ -141,14 +165,6 @@ bool
 netrules_wants_addresses(const struct netrules *r, const struct nethost *h)
 {
 	return nethost_is_name(h) && !nethost_is_local(h) && !allows_local(r);
-}
-
-static void
-host_of(const struct netaddr *a, struct nethost *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->addr = *a;
-	netaddr_text(a, out->text);
 }
 
 enum net_reason
