@@ -91,7 +91,7 @@ host_of(const struct netaddr *a, struct nethost *out)
 	netaddr_text(a, out->text);
 }
 
-/* The same of a list that refuses: an address of IPv6 may lead to one of IPv4. */
+/* Of a list that refuses: an address of IPv6 may lead to one of IPv4. */
 static bool
 any_form_of(const struct netrules *r, enum netrules_list l,
     const struct nethost *h)

@@ -4,8 +4,8 @@
  * output goes to a file, and a message stays in the socket until there is room.
  *
  * A message that gets less than it needs is never complete.  To avoid deadlock
- * one session of an identity at a time may exceed the limit of that identity for
- * a message, and one session the limit of all.
+ * one session of each identity at a time may exceed the limit of that identity
+ * for a message, and one session the limit of all.
  */
 #pragma once
 
