@@ -20,6 +20,7 @@
 #include "t/unit/left_out.h"
 
 #define LIMIT_MS	20000	/* for what must happen */
+#define MANY		80	/* groups, more than are kept */
 
 static struct event_base	*base;
 static struct conf		 conf;
@@ -165,6 +166,41 @@ START_TEST(test_reuse)
 	cgroups_give_back(g, &w);
 	cgroups_give_back(g, &other);
 	ck_assert_uint_eq(other.v2, 0);
+	stop();
+}
+END_TEST
+
+/* Of many groups that become free at once some are kept, all others go. */
+START_TEST(test_many)
+{
+	static struct cgroups_worker	 w[MANY];
+	char				 path[MANY][PATH_MAX];
+	size_t				 i, kept = 0;
+
+	start();
+	if (cgroups_path(g)[0] == '\0') {
+		left_out("no control group of version 2 can be made");
+		stop();
+		return;
+	}
+	for (i = 0; i < MANY; i++) {
+		cgroups_take(g, &w[i]);
+		v2_path(path[i], &w[i]);
+		ck_assert_int_eq(mkdir(path[i], 0755), 0);
+	}
+	for (i = 0; i < MANY; i++)
+		cgroups_give_back(g, &w[i]);
+	await_gone(path[MANY - 1]);
+	for (i = 0; i < MANY; i++)
+		kept += access(path[i], F_OK) == 0;
+	ck_assert_uint_gt(kept, 1);
+	/* No number is given twice. */
+	for (i = 0; i < MANY; i++) {
+		cgroups_take(g, &w[i]);
+		ck_assert_int_eq(kept > i, w[i].v2 <= MANY);
+	}
+	for (i = 0; i < MANY; i++)
+		cgroups_give_back(g, &w[i]);
 	stop();
 }
 END_TEST
@@ -356,6 +392,7 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_none);
 	tcase_add_test(t, test_reuse);
+	tcase_add_test(t, test_many);
 	tcase_add_test(t, test_kill);
 	tcase_add_test(t, test_v1);
 	tcase_add_test(t, test_taken_away);

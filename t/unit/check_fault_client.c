@@ -155,6 +155,67 @@ processes(void)
 	return fd != -1 && nends == 1;
 }
 
+/* --- HTTP --- */
+
+static void
+on_body(void *arg, const void *data, size_t len)
+{
+	(void)arg;
+	peer_note("%.*s;", (int)len, (const char *)data);
+}
+
+static void
+on_done(void *arg, const struct execsrv_error *e)
+{
+	(void)arg;
+	(void)e;
+	nends++;
+}
+
+static void
+say_delta(unsigned seq, const char *base64)
+{
+	peer_say("{\"method\":\"http/request/bodyDelta\",\"params\":"
+	    "{\"requestId\":\"h1\",\"seq\":%u,\"deltaBase64\":\"%s\","
+	    "\"done\":%s}}", seq, base64, seq == 3 ? "true" : "false");
+}
+
+/* Pieces that wait for their turn, and one that comes twice. */
+static bool
+http(void)
+{
+	static const struct execsrv_http_hooks	 on = {
+		.on_body = on_body, .on_done = on_done
+	};
+	struct execsrv_http_request		 in = {
+		.method = "GET", .url = "http://x/"
+	};
+	struct execsrv_http			*h;
+	unsigned				 i;
+
+	nends = 0;
+	peer_start();
+	fault_begin();
+	h = execsrv_http_request(x, &in, &on, NULL);
+	fault_end();
+	say_delta(3, "c2l4");
+	say_delta(2, "dHdv");
+	say_delta(2, "dHdv");
+	peer_say("{\"id\":1,\"result\":{\"status\":200,\"headers\":[]}}");
+	say_delta(1, "b25l");
+	fault_begin();
+	for (i = 0; i < 5 && execsrv_dispatch(x) == 0; i++)
+		continue;
+	fault_end();
+	ck_assert_uint_le(nends, h != NULL);
+	i = nends == 1 && strcmp(trace, "one;two;six;") == 0;
+	trace[0] = '\0';
+	execsrv_free(&x);
+	close(peer);
+	ws_reader_fini(&peer_reader);
+	return i == 1;
+}
+
 /* --- servers --- */
 
 static void
@@ -217,6 +278,7 @@ listener_files(void)
 static const struct scenario	 list[] = {
 	SCENARIO(typed_calls),
 	SCENARIO(processes),
+	SCENARIO(http),
 	SCENARIO(server_of_ours),
 	SCENARIO(listener_files),
 };

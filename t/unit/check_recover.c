@@ -894,6 +894,25 @@ START_TEST(test_catch_up_exit)
 }
 END_TEST
 
+/* An exit that was told is not told again: only the end is missing. */
+START_TEST(test_catch_up_after_exit)
+{
+	start_process();
+	peer_say("{\"method\":\"process/exited\",\"params\":{\"processId\":"
+	    "\"p1\",\"seq\":2,\"exitCode\":7,\"sandboxDenied\":false}}");
+	ck_turn(EXECSRV_OPEN);
+	peer_ck_trace("exit 7;");
+	resumed(to_resuming(), EXECSRV_CATCHING_UP);
+	(void)peer_heard();
+	peer_say("{\"id\":3,\"result\":{\"chunks\":[],\"nextSeq\":4,"
+	    "\"exited\":true,\"exitCode\":7,\"closed\":true,"
+	    "\"sandboxDenied\":false}}");
+	ck_turn(EXECSRV_OPEN);
+	peer_ck_trace("closed;");
+	stop();
+}
+END_TEST
+
 /* A gap is the end of that process, and of no other. */
 START_TEST(test_gap)
 {
@@ -1083,6 +1102,7 @@ recover_suite(void)
 	tcase_add_loop_test(t, test_catch_up_holds, 0, 2);
 	tcase_add_loop_test(t, test_catch_up_ends, 0, 3);
 	tcase_add_test(t, test_catch_up_exit);
+	tcase_add_test(t, test_catch_up_after_exit);
 	tcase_add_test(t, test_gap);
 	tcase_add_test(t, test_early_notes);
 	tcase_add_test(t, test_generations);
