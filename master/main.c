@@ -27,7 +27,7 @@
 #include "master/auth/auth_options.h"
 #include "master/cmdline.h"
 #include "master/logs/logto.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 #include "master/master.h"
 #include "master/remote/remote.h"
 #include "master/remote/remote_check.h"

@@ -34,7 +34,7 @@
 #include "master/logs/audit.h"
 #include "master/logs/logfile.h"
 #include "master/logs/logto.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 #include "master/reload.h"
 #include "master/remote/remote.h"
 #include "master/remote/remote_exec.h"

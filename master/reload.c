@@ -12,7 +12,7 @@
 #include "master/auth/userdb.h"
 #include "master/cmdline.h"
 #include "master/logs/audit.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 #include "master/validate.h"
 #include "master/workers/cgroups.h"
 #include "master/workers/pool.h"

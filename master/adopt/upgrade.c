@@ -23,7 +23,7 @@
 #include "master/accept/listen.h"
 #include "master/adopt/monitor.h"
 #include "master/adopt/watcher.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 #include "master/remote/remote.h"
 #include "master/workers/child.h"
 #include "master/workers/records.h"

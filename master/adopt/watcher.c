@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 
 /* Keep those of the lines, and these; a new program must see the others end. */
 static int

@@ -24,7 +24,7 @@
 #include "master/auth/runas.h"
 #include "master/logs/audit.h"
 #include "master/logs/logto.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 #include "master/remote/remote_check.h"
 #include "master/remote/remote_exec.h"
 #include "master/workers/records.h"

@@ -28,7 +28,7 @@
 #include "master/auth/tokens.h"
 #include "master/auth/userdb.h"
 #include "master/logs/logfile.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 #include "master/remote/cred.h"
 #include "master/rundir.h"
 #include "master/workers/membudget.h"

@@ -1,5 +1,5 @@
 /*
- * master/logs/sdnotify.c: what a service manager is told, and what only the
+ * common/process/sdnotify.c: what a service manager is told, and what only the
  * program at the other end of --notify-fd.
  */
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 
 static struct event_base	*base;
 static struct sdnotify		*n;

@@ -1,4 +1,4 @@
-#include "master/logs/sdnotify.h"
+#include "common/process/sdnotify.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
