@@ -2,10 +2,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "common/clock.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/hub/relay/hubdial.h"
@@ -25,6 +27,7 @@ struct hubsplice {
 	LIST_ENTRY(hubsplice)	 entry;
 	struct hubsplices	*all;
 	struct door		*door;		/* until the other answers */
+	struct hubsplice_to	 to;
 	struct hubsplice_end	 near, far;
 	struct timer		 late;
 };
@@ -80,6 +83,7 @@ hubsplices_init(struct hubsplices *all, struct hubconn_loop *conns)
 	all->conns = conns;
 	all->n = 0;
 	all->bytes = 0;
+	memset(&all->said, 0, sizeof(all->said));
 	LIST_INIT(&all->open);
 }
 
@@ -106,12 +110,17 @@ hubsplices_fini(struct hubsplices *all)
 		hubsplice_free(s, NULL);
 }
 
-/* The other hub was not reached. */
+/* The other hub was not reached: what is wrong, who runs it should know. */
 static void
-hubsplice_fail(struct hubsplice *s)
+hubsplice_fail(struct hubsplice *s, const char *why)
 {
 	struct door	*d = s->door;
+	char		 text[256];
 
+	snprintf(text, sizeof(text), "hub at %s:%u: %s", s->to.host,
+	    s->to.port, why);
+	if (repeat_is_due(&s->all->said, text, clock_ms()))
+		log_warnx("%s", text);
 	d->cancel = NULL;
 	hubsplice_free(s, NULL);
 	door_error(&d, 503, "Retry-After: 1\r\n", "unavailable",
@@ -121,7 +130,16 @@ hubsplice_fail(struct hubsplice *s)
 static void
 hubsplice_on_late(void *arg)
 {
-	hubsplice_fail(arg);
+	hubsplice_fail(arg, strerror(ETIMEDOUT));
+}
+
+/* It ended before it has answered. */
+static const char *
+hubsplice_why(const struct hubsplice *s)
+{
+	return s->to.is_tls && !hubconn_is_secure(s->far.conn) ?
+	    "no connection, or its certificate is not by CaFile, or not for "
+	    "the name of FleetUrl" : "no connection";
 }
 
 static void
@@ -137,6 +155,7 @@ static void
 hubsplice_join(struct hubsplice *s)
 {
 	timer_stop(&s->late);
+	repeat_end(&s->all->said);
 	s->near.conn = door_take(s->door);
 	door_free(&s->door);
 	hubconn_own(s->near.conn, &hubsplice_events, &s->near);
@@ -154,7 +173,7 @@ hubsplice_on_readable(void *arg)
 	if ((n = hubconn_read(from->conn, all->room, sizeof(all->room))) ==
 	    -1) {
 		if (s->door != NULL)
-			hubsplice_fail(s);
+			hubsplice_fail(s, hubsplice_why(s));
 		else
 			hubsplice_free(s, from->other);
 		return;
@@ -192,7 +211,7 @@ hubsplice_on_broken(void *arg)
 	struct hubsplice	*s = end->splice;
 
 	if (s->door != NULL)
-		hubsplice_fail(s);
+		hubsplice_fail(s, hubsplice_why(s));
 	else
 		hubsplice_free(s, end->other);
 }
@@ -232,6 +251,7 @@ hubsplice_start(struct hubsplices *all, struct door **dp,
 		return;
 	}
 	s->all = all;
+	s->to = *to;
 	s->door = *dp;
 	*dp = NULL;
 	s->near = (struct hubsplice_end){ .splice = s, .other = &s->far };
@@ -241,15 +261,13 @@ hubsplice_start(struct hubsplices *all, struct door **dp,
 	all->n++;
 	door_wait(s->door, hubsplice_on_left, s);
 	if (hubdial(all->conns, to->host, to->port, &s->far.conn) == -1) {
-		log_warn("hub at %s:%u", to->host, to->port);
-		hubsplice_fail(s);
+		hubsplice_fail(s, strerror(errno));
 		return;
 	}
 	hubconn_own(s->far.conn, &hubsplice_events, &s->far);
 	if (to->is_tls && (tls == NULL || hubconn_secure(s->far.conn, tls,
 	    name) == -1)) {
-		log_warnx("hub at %s:%u: no TLS", to->host, to->port);
-		hubsplice_fail(s);
+		hubsplice_fail(s, "no TLS");
 		return;
 	}
 	timer_set(&s->late, LIMIT_HUB_SPLICE);

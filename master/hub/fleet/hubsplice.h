@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/net/endpoint.h"
+#include "common/repeat.h"
 #include "master/hub/relay/door.h"
 
 #define HUBSPLICE_ROOM	(128 * 1024)
@@ -28,6 +29,7 @@ struct hubsplices {
 	LIST_HEAD(, hubsplice)		 open;
 	size_t				 n;
 	uint64_t			 bytes;
+	struct repeat			 said;		/* in the log */
 	uint8_t				 room[HUBSPLICE_ROOM];
 };
 

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/json/json.h"
 #include "common/json/utf8.h"
 #include "common/log.h"
+#include "common/repeat.h"
 #include "master/hub/relay/hubdial.h"
 
 #define READ_ROOM	(32 * 1024)
@@ -39,7 +41,7 @@ struct natslink {
 	char				 nonce_text[128];
 	struct timer			 timer;
 	unsigned			 unanswered;	/* PINGs */
-	bool				 is_told;	/* that it is down */
+	struct repeat			 said[NATSLINK_SERVERS];
 };
 
 static void	 natslink_on_readable(void *arg);
@@ -110,7 +112,7 @@ natslink_set_state(struct natslink *l, enum natslink_state to)
 	    (l->state == NATSLINK_GREETED && to == NATSLINK_ASKED));
 	l->state = to;
 	if (to == NATSLINK_UP) {
-		l->is_told = false;
+		repeat_end(&l->said[l->turn % l->how.nserver]);
 		l->events->on_up(l->arg);
 	} else if (was_up) {
 		l->events->on_down(l->arg);
@@ -121,11 +123,10 @@ natslink_set_state(struct natslink *l, enum natslink_state to)
 static void
 natslink_fail(struct natslink *l, const char *why)
 {
-	if (!l->is_told)
+	if (repeat_is_due(&l->said[l->turn % l->how.nserver], why,
+	    clock_ms()))
 		log_warnx("engine %s:%u: %s", natslink_server(l)->host,
 		    natslink_server(l)->port, why);
-	/* Once for each outage. */
-	l->is_told = true;
 	hubconn_free(&l->conn);
 	sodium_memzero(l->nonce_text, sizeof(l->nonce_text));
 	l->nonce = (struct span){ NULL, 0 };
