@@ -89,7 +89,8 @@ judge_header(const struct json *j, const char *by)
 }
 
 static enum jwt_verdict
-judge_times(const struct json *j, uint64_t now, uint64_t skew)
+judge_times(const struct json *j, uint64_t now, uint64_t skew,
+    uint64_t *expires_out)
 {
 	uint32_t	 exp = json_find(j, 0, "exp");
 	uint32_t	 nbf = json_find(j, 0, "nbf");
@@ -99,6 +100,7 @@ judge_times(const struct json *j, uint64_t now, uint64_t skew)
 		return JWT_MALFORMED;
 	if (t < 0 || (now > skew && (uint64_t)t < now - skew))
 		return JWT_EXPIRED;
+	*expires_out = (uint64_t)t;
 	if (nbf == 0 || is_type(j, nbf, JSON_NULL))
 		return JWT_GOOD;
 	if (json_i64(j, nbf, &t) == -1)
@@ -214,13 +216,16 @@ judge_claims(const struct jwt_rules *rules, const struct json *j,
     struct jwt_groups *groups_out)
 {
 	enum jwt_verdict	 v;
+	uint64_t		 expires;
 
-	if ((v = judge_times(j, now, rules->skew)) != JWT_GOOD ||
+	if ((v = judge_times(j, now, rules->skew, &expires)) != JWT_GOOD ||
 	    (v = judge_issuer(j, rules->issuer)) != JWT_GOOD ||
 	    (v = judge_audience(j, rules->audience)) != JWT_GOOD)
 		return v;
 	if (groups_out != NULL && jwt_take_groups(groups_out, j) == -1)
 		return JWT_MALFORMED;
+	if (groups_out != NULL)
+		groups_out->expires = expires;
 	take_subject(j, subject_out);
 	return subject_out[0] == '\0' && rules->needs_subject ? JWT_SUBJECT :
 	    JWT_GOOD;

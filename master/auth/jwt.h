@@ -26,11 +26,12 @@ struct jwt_rules {
 	bool		 needs_subject;
 };
 
-/* Groups of a token ("groups"); name leads into text. */
+/* Groups of a token ("groups"), and its "exp"; name leads into text. */
 #define JWT_GROUPS_MAX	256
 struct jwt_groups {
 	char	*name[JWT_GROUPS_MAX];
 	size_t	 n;
+	uint64_t expires;		/* Unix seconds */
 	char	 text[JWT_MAX];
 };
 

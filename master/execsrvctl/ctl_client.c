@@ -497,25 +497,41 @@ add_list(struct client *c, struct fanout_options *o, const char *list)
 	return r;
 }
 
-/* Those of the hub of this machine, in its order. */
+/* What it takes to ask the hub, it takes to reach its environments. */
+static int
+add_environment(struct client *c, struct fanout_options *o, const char *name,
+    const struct server *hub)
+{
+	struct server	*s;
+	char		*url;
+	int		 r;
+
+	if (asprintf(&url, "remote:%s@%s", name, hub->url) == -1)
+		return client_complain("--all", strerror(ENOMEM));
+	r = add_target(c, o, url);
+	free(url);
+	if (r == -1)
+		return -1;
+	s = &o->targets[o->n - 1].server;
+	if ((s->token == NULL && hub->token != NULL &&
+	    server_set_token(s, hub->token) == -1) ||
+	    (s->ca_file == NULL && hub->ca_file != NULL &&
+	    server_set_ca(s, hub->ca_file) == -1))
+		return client_complain(name, strerror(errno));
+	return 0;
+}
+
+/* Those of the hub, in its order. */
 static int
 add_all(struct client *c, struct fanout_options *o)
 {
 	struct fleet_names	 f;
-	char			*url;
 	size_t			 i;
-	int			 r = fleet_names(c->which.dir, c->label, &f) ==
+	int			 r = fleet_names(&c->which, c->label, &f) ==
 				    EXIT_OK ? 0 : -1;
 
-	for (i = 0; r == 0 && i < f.n; i++) {
-		if (asprintf(&url, "remote:%s@%s", f.name[i], f.registry) ==
-		    -1) {
-			r = client_complain("--all", strerror(ENOMEM));
-			break;
-		}
-		r = add_target(c, o, url);
-		free(url);
-	}
+	for (i = 0; r == 0 && i < f.n; i++)
+		r = add_environment(c, o, f.name[i], &f.hub);
 	fleet_names_fini(&f);
 	return r;
 }
@@ -540,9 +556,10 @@ run_on_all(struct client *c)
 	size_t			 i;
 	int			 r = 0, status = EXIT_RUN;
 
-	if (c->run.tty || c->run.detach || c->which.url != NULL) {
-		client_complain("--all, --on",
-		    "not with --detach, --tty or --url");
+	if (c->run.tty || c->run.detach ||
+	    (c->which.url != NULL && !c->all)) {
+		client_complain("--all, --on", "not with --detach or --tty; "
+		    "--url is of the hub of --all");
 		return EXIT_RUN;
 	}
 	if (c->all)

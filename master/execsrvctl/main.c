@@ -773,10 +773,11 @@ cmd_wait(const struct command *c, struct options *o, int argc, char **argv)
 static int
 cmd_fleet(const struct command *c, struct options *o, int argc, char **argv)
 {
-	struct fleet_options	 f = { .dir = o->dir, .json = o->json };
+	struct fleet_options	 f = { .which = &o->which, .json = o->json };
 
 	(void)c;
-	if (hush(o) == -1)
+	o->which.dir = o->dir;
+	if (hush(o) == -1 || chooser_begin(&o->which) == -1)
 		return EXIT_OTHER;
 	return execsrvctl_finish(fleet_command(&f, argc, argv));
 }

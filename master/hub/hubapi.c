@@ -7,16 +7,12 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/hub/hubaudit.h"
+#include "master/hub/hubfar.h"
 #include "master/hub/hubfleet.h"
-#include "master/hub/hubgather.h"
 #include "master/hub/hubmetrics.h"
 #include "master/hub/hubregistry.h"
 
 #define REGISTRY	"/cloud/environment/"
-#define LIST_PATH	"/fleet/v1/environments"
-#define ROW_MAX		4096	/* bytes of one, in JSON */
-
-/* --- the list --- */
 
 /* Find a parameter of a query "a=b&c=d"; no escapes. */
 static struct span
@@ -33,149 +29,6 @@ api_parameter(struct span query, const char *name)
 			return part;
 	}
 	return (struct span){ NULL, 0 };
-}
-
-struct api_listing {
-	struct hub		*hub;
-	struct door		*door;
-	struct identity		 who;
-	struct hubgather	*gather;
-};
-
-static void
-api_member(const struct json *j, uint32_t row, const char *key, char *out,
-    size_t size)
-{
-	uint32_t	 i = json_find(j, row, key);
-
-	out[0] = '\0';
-	if (i != 0 && (json_tok(j, i)->type == JSON_STRING ||
-	    json_tok(j, i)->type == JSON_NUMBER))
-		snprintf(out, size, "%.*s", (int)json_tok(j, i)->len,
-		    json_text(j, i));
-}
-
-/* A row of the answer, if whoever asks may know of it. */
-static void
-api_put_row(const struct api_listing *l, struct span line, struct json_out *o)
-{
-	struct json	 j;
-	uint32_t	 row;
-	char		 text[ROW_MAX], since[24];
-	char		 environment[ENVIRONMENT_MAX + 1];
-	char		 labels[TICKET_LABELS_MAX + 1];
-
-	if (line.len > sizeof(text))
-		return;
-	memcpy(text, line.at, line.len);
-	json_init(&j);
-	if (json_parse(&j, text, line.len) == 0 &&
-	    (row = json_find(&j, 0, "row")) != 0) {
-		api_member(&j, row, "environment", environment,
-		    sizeof(environment));
-		api_member(&j, row, "labels", labels, sizeof(labels));
-		api_member(&j, row, "since", since, sizeof(since));
-		if (hubrules_may_connect(&l->hub->site->conf, &l->who.is,
-		    environment, labels) == RULES_YES) {
-			json_out_open(o, '{');
-			json_out_pair(o, "environment", environment);
-			json_out_pair(o, "labels", labels);
-			json_out_key(o, "since");
-			json_out_u64(o, strtoull(since, NULL, 10));
-			json_out_close(o, '}');
-		}
-	}
-	json_fini(&j);
-}
-
-static void
-api_listing_cancel(void *arg)
-{
-	struct api_listing	*l = arg;
-
-	hubgather_free(&l->gather);
-	free(l);
-}
-
-static void
-api_on_page(void *arg, const struct hubgather_page *page)
-{
-	struct api_listing	*l = arg;
-	struct call		 c = { .hub = l->hub, .door = l->door,
-				    .what = "list" };
-	struct json_out		 o;
-	struct buf		 b;
-	struct span		 last;
-	char			 name[sizeof(l->who.name)];
-	size_t			 i;
-
-	l->door->cancel = NULL;
-	memcpy(name, l->who.name, sizeof(name));
-	/* A reload may have changed what it may do. */
-	if (!site_recall(l->hub->site, name, (uint64_t)time(NULL),
-	    &l->who)) {
-		call_not_found(&c);
-		free(l);
-		return;
-	}
-	buf_init(&b, HUBCONN_QUEUE_MAX);
-	json_out_init(&o, &b);
-	json_out_open(&o, '{');
-	json_out_key(&o, "environments");
-	json_out_open(&o, '[');
-	for (i = 0; i < page->n; i++)
-		api_put_row(l, page->row[i], &o);
-	json_out_close(&o, ']');
-	if (page->has_more && page->n > 0) {
-		last = hubgather_name(page->row[page->n - 1]);
-		json_out_key(&o, "next");
-		json_out_text(&o, last.at, last.len);
-	}
-	if (page->silent > 0)
-		json_out_pair_u64(&o, "silent", page->silent);
-	json_out_close(&o, '}');
-	call_answer(&c, &o, &b);
-	free(l);
-}
-
-static void
-api_copy(struct span s, char *out, size_t size)
-{
-	snprintf(out, size, "%.*s", (int)s.len, s.at != NULL ? s.at : "");
-}
-
-static void
-call_list(struct call *c, struct span query)
-{
-	struct subject_limits	 max;
-	struct hubgather_want	 want = { .is_local = false };
-	struct api_listing	*l;
-
-	hubrules_limits(&c->hub->site->conf, &c->who.is, false, &max);
-	if (!max.may_list) {
-		call_refuse(c, HUBWHY_forbidden, 403, NULL, "not_allowed",
-		    "no rule allows lists to this token");
-		return;
-	}
-	api_copy(api_parameter(query, "label"), want.label,
-	    sizeof(want.label));
-	api_copy(api_parameter(query, "after"), want.after,
-	    sizeof(want.after));
-	if ((l = calloc(1, sizeof(*l))) == NULL) {
-		call_no_memory(c);
-		return;
-	}
-	l->hub = c->hub;
-	l->door = c->door;
-	l->who = c->who;
-	door_wait(c->door, api_listing_cancel, l);
-	if (hubgather(c->hub, &want, &l->gather, api_on_page, l) == -1) {
-		l->door->cancel = NULL;
-		free(l);
-		call_no_memory(c);
-		return;
-	}
-	c->door = NULL;
 }
 
 /* --- the rendezvous --- */
@@ -517,10 +370,10 @@ call_route_get(struct call *c, struct span path, struct span query)
 			door_answer(&c->door, 200, NULL, HUBMETRICS_TYPE,
 			    buf_data(&b), b.len);
 		buf_fini(&b);
-	} else if (span_is(path, LIST_PATH)) {
-		c->what = "list";
+	} else if (span_is(path, HUBFAR_PATH)) {
+		c->what = "control";
 		if (call_identify(c))
-			call_list(c, query);
+			hubfar_open(c);
 	} else {
 		door_error(&c->door, 404, NULL, "not_found",
 		    "there is nothing here");

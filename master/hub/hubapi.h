@@ -1,6 +1,6 @@
 /*
  * What a hub is asked over HTTP: the registry, the upgrades of the rendezvous
- * (PROTOCOL 12), the list of environments, whether it is well.
+ * (PROTOCOL 12), what operators want (hubfar.h), whether it is well.
  */
 #pragma once
 

@@ -30,7 +30,9 @@
  *	reload			reads the configuration, the tokens and the
  *				certificate again: all of it or nothing
  *
- * What is about an environment is done by the hub that has it.
+ * What is about an environment is done by the hub that has it; it is told who
+ * asked, if that was an operator elsewhere: "by".  These get what rules allow
+ * (struct hubctl_far).
  *
  * A row of an environment: {"environment","labels","subject","address",
  * "registration","since","harnesses","streams","bytes_in","bytes_out"}, times
@@ -66,3 +68,63 @@ void		 hubctl_evicted(struct hub *h, const uint8_t *registration);
 
 /* Tell those who wait for it; why NULL: it is done. */
 void		 hubctl_reloaded(struct hubctl *c, const char *why);
+
+/* --- operators elsewhere --- */
+
+/* What a request is about, which says who may ask it. */
+enum hubctl_kind {
+	HUBCTL_NEVER,		/* on this machine only */
+	HUBCTL_LIST, HUBCTL_ENVIRONMENT, HUBCTL_HUB,
+	HUBCTL_EITHER		/* an environment, if it names one */
+};
+
+struct hubctl_client;
+
+/* Embedded in who has the connection, and says what may be. */
+struct hubctl_far {
+	const struct hubctl_far_ops	*ops;
+	const char			*name;		/* the subject */
+	struct hubctl_client		*client;
+};
+
+struct hubctl_far_ops {
+	/* Send lines, and empty their buffer. */
+	void		(*send)(struct hubctl_far *f, struct buf *lines);
+
+	/* Seconds until its next request is served; it counts as one. */
+	unsigned	(*wait)(struct hubctl_far *f);
+
+	/* Take the rules as they are now.  False: it is nobody any more. */
+	bool		(*renew)(struct hubctl_far *f);
+
+	/* Why it may not ask that, by these; NULL: it may. */
+	const char	*(*why_not)(struct hubctl_far *f,
+			    enum hubctl_kind kind);
+	bool		(*may)(struct hubctl_far *f, const char *environment,
+			    const char *labels);
+
+	/* For the audit log. */
+	void		(*refused)(struct hubctl_far *f, const char *cmd,
+			    const char *environment);
+
+	/*
+	 * Append a row of a list, or what of it may be seen.  1; 0: nothing;
+	 * -1 with errno.
+	 */
+	int		(*put)(struct hubctl_far *f, struct span row,
+			    struct buf *b);
+	void		(*free)(struct hubctl_far *f);
+};
+
+/* 0, or -1: there are too many, or no memory. */
+int		 hubctl_join(struct hubctl *c, struct hubctl_far *f)
+		    MUST_CHECK;
+void		 hubctl_leave(struct hubctl_far *f);	/* frees it */
+
+/* It sent a request; whether one is not answered yet. */
+void		 hubctl_said(struct hubctl_far *f, const void *data,
+		    size_t len);
+bool		 hubctl_is_busy(const struct hubctl_far *f);
+
+/* How many of a subject there are. */
+unsigned	 hubctl_count(const struct hubctl *c, const char *name);

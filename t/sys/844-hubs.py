@@ -423,9 +423,42 @@ def credentials():
                 check(right not in hub.log(), "a secret is in the log")
 
 
+def far_operators(site, y):
+    """Who may operate an environment of another hub, its own labels say."""
+    a, b = site.hubs
+    other = attach_at(b, "other-1", "other")
+    with contextlib.closing(a.far("op")) as far:
+        rows, _ = far.ask("list")
+        check([r["environment"] for r in rows] == ["build-1", "build-2"] and
+              rows[1]["address"], "%s" % rows)
+        check(far.ask("show", environment="build-2")[1]["ok"], "show")
+        for cmd in ("show", "evict", "drain", "ping"):
+            for name in ("other-1", "none"):
+                _, end = far.ask(cmd, environment=name)
+                check("no such environment" in end["error"], "%s" % end)
+        check("MayOperateHubs" in far.ask("hubs")[1]["error"], "hubs")
+        check("MayOperateHubs" in far.ask("drain", hub="hub-b")[1]["error"],
+              "drain")
+        check(far.ask("drain", environment="build-2")[1]["ok"], "drain")
+        check(y.ended() == 1012, "drained")
+        y = attach_by(b, y.bundle)
+        wait_for(lambda: far.ask("show", environment="build-2")[1]["ok"],
+                 LIMIT, "it is back")
+        told = [e for e in b.audit() if e["event"] == "control"]
+        check(told[-1]["subject"] == "token:op" and told[-1]["environment"]
+              == "build-2", "%s" % told)
+    with contextlib.closing(a.far("boss")) as far:
+        rows, _ = far.ask("hubs")
+        check(sorted(r["name"] for r in rows) == ["hub-a", "hub-b"], "hubs")
+        check(far.ask("evict", environment="other-1")[1]["ok"], "evict")
+        check(other.ended() == 1008, "evicted")
+        check(far.ask("undrain", hub="hub-b")[1]["ok"], "a hub")
+    return y
+
+
 def operators():
     """Lists of all hubs, and what is done at the right one."""
-    with Site(more="DrainTime 1") as site:
+    with Site(more="DrainTime 1\n" + lib.OPERATORS) as site:
         a, b = site.hubs
         x, y = attach_at(a), attach_at(b, "build-2")
         for hub in (a, b):
@@ -440,11 +473,13 @@ def operators():
                   [("hub-a", 1), ("hub-b", 1)] and
                   [r["name"] for r in rows if r["self"]] == [hub.name],
                   "%s" % rows)
-            got = hub.ask("GET", "/fleet/v1/environments", "ci").json()
-            check([e["environment"] for e in got["environments"]] ==
-                  ["build-1", "build-2"], "%s" % got)
+            with contextlib.closing(hub.far("ci")) as far:
+                rows, _ = far.ask("list")
+                check([r["environment"] for r in rows] ==
+                      ["build-1", "build-2"], "%s" % rows)
         rows, _ = a.ctl("show", environment="build-2")
         check(rows[0]["environment"] == "build-2", "%s" % rows)
+        y = far_operators(site, y)
         check("no such environment" in
               a.ctl("show", environment="build-3")[1]["error"], "unknown")
         got = []

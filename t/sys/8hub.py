@@ -35,6 +35,16 @@ Match Harness token:pool
 	MayConnect pool=build
 """
 
+OPERATORS = """
+Match Executor token:other
+	MayRegister other-*
+Match Harness token:op
+	MayOperate pool=build
+Match Harness token:boss
+	MayOperate *
+	MayOperateHubs yes
+"""
+
 
 def new_key():
     """Public keys that look like some; a hub does not use them."""
@@ -65,9 +75,8 @@ class Answer:
 
 
 class Hub:
-    """A hub that runs, with its files. Tokens: build, build2, other, ci, pool,
-    nobody."""
-    NAMES = ("build", "build2", "other", "ci", "pool", "nobody")
+    """A hub that runs, with its files. Tokens: NAMES."""
+    NAMES = ("build", "build2", "other", "ci", "pool", "nobody", "op", "boss")
 
     def __init__(self, settings="", rules=RULES, port=None, starts=True,
                  tokens_more=None, program=BUILD + "/execsrv-hub"):
@@ -253,6 +262,12 @@ LogLevel debug
                 rows.append(got["row"])
         raise AssertionError("no end of the answer")
 
+    def far(self, token):
+        """An operator's websocket."""
+        return Operator(self.url.replace("http", "ws", 1) +
+                        "/fleet/v1/control", more="Authorization: Bearer "
+                        "%s\r\n" % self.token.get(token, token))
+
     # --- both sides ----------------------------------------------------------
 
     def attach(self, environment="build-1", token="build", key=None,
@@ -384,6 +399,22 @@ class Ws:
 
     def close(self):
         self.sock.close()
+
+
+class Operator(Ws):
+    """What the control socket says, from elsewhere."""
+
+    def ask(self, cmd, **members):
+        """(rows, last line) of a request."""
+        self.send(json.dumps({"cmd": cmd, **members}).encode(), op=1)
+        rows = []
+        while True:
+            op, text = self.frame()
+            check(op == 1, "opcode %d: %r" % (op, text))
+            got = json.loads(text)
+            if "ok" in got:
+                return rows, got
+            rows.append(got["row"])
 
 
 def free_port():

@@ -448,6 +448,34 @@ START_TEST(test_rules)
 }
 END_TEST
 
+/* Operators are who a rule names, for what it names, and nobody else. */
+START_TEST(test_operators)
+{
+	char			 ops[] = "ops", *groups[] = { ops };
+	struct subject_is	 a = { .name = "token:a",
+				    .may_connect = "*" };
+	struct subject_is	 b = { .name = "jwt:b", .group = groups,
+				    .ngroup = 1 };
+	struct subject_limits	 may;
+	struct hubconf		 c = a_conf("Match Harness token:a\n"
+				    "MayConnect *\nMayList yes\n"
+				    "Match Harness group:ops\n"
+				    "MayOperate !z-*,pool=x,${subject}-*\n"
+				    "MayOperateHubs yes\n");
+
+	hubrules_limits(&c, &a, false, &may);
+	ck_assert(!may.operates && !may.operates_hubs);
+	ck_assert(!hubrules_may_operate(&c, &a, "e", "pool=x"));
+	hubrules_limits(&c, &b, false, &may);
+	ck_assert(may.operates && may.operates_hubs && !may.may_list);
+	ck_assert(hubrules_may_operate(&c, &b, "e", "pool=x"));
+	ck_assert(hubrules_may_operate(&c, &b, "b-1", ""));
+	ck_assert(!hubrules_may_operate(&c, &b, "a-1", ""));
+	ck_assert(!hubrules_may_operate(&c, &b, "z-1", "pool=x"));
+	hubconf_fini(&c);
+}
+END_TEST
+
 START_TEST(test_environment)
 {
 	static const struct {
@@ -584,6 +612,7 @@ main(void)
 	tcase_add_loop_test(t, test_register, 0, N(registers));
 	tcase_add_loop_test(t, test_connect, 0, N(connects));
 	tcase_add_test(t, test_rules);
+	tcase_add_test(t, test_operators);
 	tcase_add_test(t, test_environment);
 	tcase_add_test(t, test_tokens);
 	tcase_add_test(t, test_subject);

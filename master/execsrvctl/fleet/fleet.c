@@ -44,6 +44,14 @@ struct fleet_answer {
 	char		 url[CELL_MAX], tokens_file[CELL_MAX];
 };
 
+/* The command line, and whom it asks. */
+struct fleet_words {
+	struct hubask	 ask;
+	bool		 is_json;
+	const char	*label, *hub;
+	struct fleet_token_options token;
+};
+
 static int	 fleet_complain(const char *, const char *);
 
 /* Always EXIT_USAGE. */
@@ -154,11 +162,10 @@ fleet_on_row(void *arg, const struct json *j, uint32_t row)
 
 /* Ask for the next page; the reason is printed. */
 static int
-fleet_ask(const char *dir, const char *cmd, const char *key,
+fleet_ask(struct hubask *h, const char *cmd, const char *key,
     const char *value, struct fleet_answer *a)
 {
 	const char		*member[8] = { "cmd", cmd };
-	struct hubask_request	 q = { .dir = dir, .member = member };
 	struct control_error	 e;
 	size_t			 n = 2;
 	int			 status;
@@ -171,7 +178,7 @@ fleet_ask(const char *dir, const char *cmd, const char *key,
 		member[n++] = "after";
 		member[n++] = a->next;	/* is sent before it changes */
 	}
-	status = hubask(&q, fleet_on_row, a, &e);
+	status = hubask(h, member, fleet_on_row, a, &e);
 	control_complain(&e);
 	if (a->silent[0] != '\0')
 		fprintf(stderr, "execsrvctl: fleet %s: %s of the other hubs "
@@ -181,11 +188,11 @@ fleet_ask(const char *dir, const char *cmd, const char *key,
 }
 
 static int
-fleet_print(const struct fleet_options *o, struct table *t, bool is_one)
+fleet_print(bool is_json, struct table *t, bool is_one)
 {
 	struct table_look	 look;
 
-	if (o->json) {
+	if (is_json) {
 		if (table_print_json(t, is_one, stdout) == 0)
 			return EXIT_OK;
 		perror("execsrvctl");
@@ -201,7 +208,7 @@ fleet_print(const struct fleet_options *o, struct table *t, bool is_one)
 
 /* Collect a table, page after page, and print it. */
 static int
-fleet_table(const struct fleet_options *o, const char *cmd, const char *key,
+fleet_table(struct fleet_words *w, const char *cmd, const char *key,
     const char *value, struct fleet_answer *a, bool is_one)
 {
 	int	 status;
@@ -211,78 +218,69 @@ fleet_table(const struct fleet_options *o, const char *cmd, const char *key,
 		return EXIT_OTHER;
 	}
 	do
-		status = fleet_ask(o->dir, cmd, key, value, a);
+		status = fleet_ask(&w->ask, cmd, key, value, a);
 	while (status == EXIT_OK && a->next[0] != '\0');
 	if (status == EXIT_OK)
-		status = fleet_print(o, a->t, is_one);
+		status = fleet_print(w->is_json, a->t, is_one);
 	table_free(&a->t);
 	return status;
 }
 
 /* --- commands --- */
 
-struct fleet_words {
-	const char	*label, *hub;
-	struct fleet_token_options token;
-};
-
 static int
-fleet_list(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_list(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = env_columns };
 
 	(void)arg;
-	return fleet_table(o, "list", "label", w->label, &a, false);
+	return fleet_table(w, "list", "label", w->label, &a, false);
 }
 
 static int
-fleet_show(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_show(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = env_columns };
 	struct fleet_answer	 h = { .columns = harness_columns,
 				    .is_harness_wanted = true };
 	int			 status;
 
-	(void)w;
-	status = fleet_table(o, "show", "environment", arg[0], &a, true);
-	if (status != EXIT_OK || o->json)
+	status = fleet_table(w, "show", "environment", arg[0], &a, true);
+	if (status != EXIT_OK || w->is_json)
 		return status;
 	putchar('\n');
-	return fleet_table(o, "show", "environment", arg[0], &h, false);
+	return fleet_table(w, "show", "environment", arg[0], &h, false);
 }
 
 static int
-fleet_hubs(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_hubs(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = hub_columns };
 
-	(void)w;
 	(void)arg;
-	return fleet_table(o, "hubs", NULL, NULL, &a, false);
+	return fleet_table(w, "hubs", NULL, NULL, &a, false);
 }
 
 static int
-fleet_status(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_status(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = status_columns,
 				    .is_end_wanted = true };
 
-	(void)w;
 	(void)arg;
-	return fleet_table(o, "status", NULL, NULL, &a, true);
+	return fleet_table(w, "status", NULL, NULL, &a, true);
 }
 
 /* Each in its turn: one that does not answer takes 2 s. */
 static int
-fleet_ping(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_ping(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a;
 	int			 status = EXIT_OK, r;
 
-	(void)w;
 	for (; *arg != NULL; arg++) {
 		memset(&a, 0, sizeof(a));
-		r = fleet_ask(o->dir, "ping", "environment", *arg, &a);
+		r = fleet_ask(&w->ask, "ping", "environment", *arg, &a);
 		execsrv_printable(*arg);
 		if (r == EXIT_OK)
 			printf("%s: %s ms\n", *arg, a.ms);
@@ -293,45 +291,47 @@ fleet_ping(struct fleet_options *o, struct fleet_words *w, char **arg)
 }
 
 static int
-fleet_evict(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_evict(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = NULL };
 
-	(void)w;
-	return fleet_ask(o->dir, "evict", "environment", arg[0], &a);
+	return fleet_ask(&w->ask, "evict", "environment", arg[0], &a);
 }
 
 static int
-fleet_drain(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_drain(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = NULL };
 
 	if (w->hub != NULL && arg[0] != NULL)
 		return fleet_complain("drain", "an environment is found "
 		    "without --hub");
-	return fleet_ask(o->dir, "drain", w->hub != NULL ? "hub" :
+	return fleet_ask(&w->ask, "drain", w->hub != NULL ? "hub" :
 	    "environment", w->hub != NULL ? w->hub : arg[0], &a);
 }
 
 static int
-fleet_undrain(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_undrain(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = NULL };
 
 	(void)arg;
-	return fleet_ask(o->dir, "undrain", "hub", w->hub, &a);
+	return fleet_ask(&w->ask, "undrain", "hub", w->hub, &a);
 }
 
 /* Change the file of tokens, and let the hub read it. */
 static int
-fleet_token(struct fleet_options *o, struct fleet_words *w, char **arg)
+fleet_token(struct fleet_words *w, char **arg)
 {
 	struct fleet_answer	 a = { .columns = NULL };
 	int			 status;
 	bool			 is_asked = w->token.file == NULL;
 
+	if (is_asked && hubask_is_far(&w->ask))
+		return fleet_complain("token", "tokens are in a file of the "
+		    "hub's machine: not with --url");
 	if (is_asked) {
-		if ((status = fleet_ask(o->dir, "status", NULL, NULL, &a)) !=
+		if ((status = fleet_ask(&w->ask, "status", NULL, NULL, &a)) !=
 		    EXIT_OK)
 			return status;
 		if (a.tokens_file[0] == '\0')
@@ -342,14 +342,13 @@ fleet_token(struct fleet_options *o, struct fleet_words *w, char **arg)
 	status = fleet_token_command(&w->token, arg);
 	if (status != EXIT_OK || !is_asked || strcmp(arg[0], "list") == 0)
 		return status;
-	return fleet_ask(o->dir, "reload", NULL, NULL, &a);
+	return fleet_ask(&w->ask, "reload", NULL, NULL, &a);
 }
 
 static const struct fleet_row {
 	const char	*name;
 	int		 min, max;	/* arguments */
-	int		(*fn)(struct fleet_options *, struct fleet_words *,
-			    char **);
+	int		(*fn)(struct fleet_words *, char **);
 	const char	*usage, *help;
 } fleet_rows[] = {
 #define FLEET(name, min, max, usage, help) \
@@ -437,7 +436,7 @@ fleet_read(struct fleet_options *o, struct fleet_words *w, int argc,
 		    != 0 ? fleet_opts[i].letter : OPT_BASE + 1 + (int)i };
 	}
 	optind = 0;			/* glibc: start again */
-	while ((opt = getopt_long(argc, argv, "hl:R:", all, NULL)) != -1)
+	while ((opt = getopt_long(argc, argv, "hl:R:u:", all, NULL)) != -1)
 		switch (opt) {
 		case 'h':
 			return 1;
@@ -445,7 +444,16 @@ fleet_read(struct fleet_options *o, struct fleet_words *w, int argc,
 			w->label = optarg;
 			break;
 		case 'R':
-			o->dir = optarg;
+			o->which->dir = optarg;
+			break;
+		case 'u':
+			o->which->url = optarg;
+			break;
+		case OPT_ca_file:
+			o->which->ca_file = optarg;
+			break;
+		case OPT_token_file:
+			o->which->token_file = optarg;
 			break;
 		case OPT_connect:
 			w->token.may_connect = optarg;
@@ -497,7 +505,11 @@ fleet_command(struct fleet_options *o, int argc, char **argv)
 	if (argc < row->min || argc > row->max)
 		return fleet_complain(row->name, argc < row->min ?
 		    "an argument is missing" : "too many arguments");
-	return row->fn(o, &w, argv);
+	w.is_json = o->json;
+	hubask_init(&w.ask, o->which);
+	r = row->fn(&w, argv);
+	hubask_fini(&w.ask);
+	return r;
 }
 
 /* --- for others --- */
@@ -508,8 +520,13 @@ names_on_row(void *arg, const struct json *j, uint32_t row)
 	struct fleet_names	*f = arg;
 	char			 text[NEXT_MAX + 1], **more;
 
-	if (row == 0)
+	if (row == 0) {
+		hubask_text(j, 0, "silent", text, sizeof(text));
+		if (text[0] != '\0')
+			fprintf(stderr, "execsrvctl: --all: %s of the other "
+			    "hubs did not answer\n", text);
 		return 0;
+	}
 	hubask_text(j, row, "environment", text, sizeof(text));
 	if ((f->n & (f->n - 1)) == 0) {		/* a power of two: full */
 		if ((more = reallocarray(f->name, f->n > 0 ? 2 * f->n : 1,
@@ -523,33 +540,51 @@ names_on_row(void *arg, const struct json *j, uint32_t row)
 	return 0;
 }
 
-int
-fleet_names(const char *dir, const char *label, struct fleet_names *out)
+/* Where the hub says that it is, as its machine sees no other. */
+static int
+fleet_names_here(struct hubask *h, struct server *out)
 {
 	struct fleet_answer	 a = { .columns = NULL };
-	struct control_error	 e;
-	size_t			 before;
 	int			 status;
 
-	memset(out, 0, sizeof(*out));
-	if ((status = fleet_ask(dir, "status", NULL, NULL, &a)) != EXIT_OK)
-		return status;
-	if ((out->registry = strdup(a.url)) == NULL) {
+	if ((status = fleet_ask(h, "status", NULL, NULL, &a)) == EXIT_OK &&
+	    (out->url = strdup(a.url)) == NULL) {
 		perror("execsrvctl");
-		return EXIT_OTHER;
+		status = EXIT_OTHER;
 	}
-	do {
+	return status;
+}
+
+int
+fleet_names(const struct chooser *which, const char *label,
+    struct fleet_names *out)
+{
+	struct hubask		 h;
+	struct control_error	 e;
+	size_t			 before;
+	int			 status = EXIT_OK;
+
+	memset(out, 0, sizeof(*out));
+	hubask_init(&h, which);
+	if (!hubask_is_far(&h))
+		status = fleet_names_here(&h, &out->hub);
+	before = SIZE_MAX;
+	while (status == EXIT_OK && out->n != before) {
 		const char	*member[] = {
 			"cmd", "list", "after", out->n > 0 ?
 			out->name[out->n - 1] : "", label != NULL ? "label" :
 			NULL, label, NULL
 		};
-		struct hubask_request	 q = { .dir = dir, .member = member };
 
 		before = out->n;
-		status = hubask(&q, names_on_row, out, &e);
+		status = hubask(&h, member, names_on_row, out, &e);
 		control_complain(&e);
-	} while (status == EXIT_OK && out->n > before);
+	}
+	if (hubask_is_far(&h)) {
+		out->hub = h.far;
+		memset(&h.far, 0, sizeof(h.far));
+	}
+	hubask_fini(&h);
 	return status;
 }
 
@@ -559,6 +594,6 @@ fleet_names_fini(struct fleet_names *f)
 	while (f->n > 0)
 		free(f->name[--f->n]);
 	free(f->name);
-	free(f->registry);
+	server_fini(&f->hub);
 	memset(f, 0, sizeof(*f));
 }

@@ -4,8 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "master/execsrvctl/chooser.h"
+
 struct fleet_options {
-	const char	*dir;		/* the hub's, or NULL */
+	struct chooser	*which;		/* the hub: dir, or url */
 	bool		 json;
 };
 
@@ -13,14 +15,15 @@ struct fleet_options {
 int	 fleet_command(struct fleet_options *o, int argc, char **argv);
 
 /*
- * Collect the environments of a label (NULL: of all), and the URL of their
- * registry; malloc'd, as the names.  Return an exit status, after a complaint.
+ * Collect the environments of a label (NULL: of all); and the URL of their
+ * registry, with what it takes to reach it.  Return an exit status, after a
+ * complaint.
  */
 struct fleet_names {
-	char	**name;
-	size_t	 n;
-	char	*registry;
+	char		**name;
+	size_t		 n;
+	struct server	 hub;
 };
-int	 fleet_names(const char *dir, const char *label,
+int	 fleet_names(const struct chooser *which, const char *label,
 	    struct fleet_names *out);
 void	 fleet_names_fini(struct fleet_names *f);

@@ -2,9 +2,11 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +18,14 @@
 #include "common/fd.h"
 #include "common/json/json_out.h"
 #include "common/json/utf8.h"
+#include "common/net/target.h"
 #include "common/rundirs.h"
 #include "config.h"
 
 #define HUB_SOCKET	"control.sock"
 #define HUB_ANSWER_MS	5000		/* of silence; a ping takes 2 s */
+#define FAR_ANSWER_MS	30000		/* the same, and to connect */
+#define PATH		"/fleet/v1/control"
 #define REQUEST_ROOM	8192
 #define ANSWER_ROOM	((size_t)16 * 1024 * 1024)
 #define CHUNK		(64 * 1024)
@@ -51,33 +56,145 @@ is_trusted(int fd)
 	    (cred.uid == 0 || cred.uid == geteuid() || geteuid() == 0);
 }
 
+/* --- far --- */
+
+/* Where its websocket is, or -1 with the reason in e. */
 static int
-hubask_open(const char *told, int *fd_out, struct control_error *e)
+hubask_url(const char *hub, char *out, size_t size, struct control_error *e)
+{
+	struct target	 t;
+	size_t		 n;
+
+	if (target_parse(&t, hub, "http", "https") == -1 &&
+	    target_parse(&t, hub, "ws", "wss") == -1)
+		return hubask_fail(e, -1, "%s: expected https://HUB", hub);
+	if (!t.is_tls && !target_is_loopback(&t))
+		return hubask_fail(e, -1, "%s: a hub on another machine "
+		    "needs https://", hub);
+	n = strlen(t.path);
+	while (n > 0 && t.path[n - 1] == '/')
+		t.path[--n] = '\0';
+	if ((size_t)snprintf(out, size, strchr(t.host, ':') != NULL ?
+	    "%s://[%s]:%u%s" PATH : "%s://%s:%u%s" PATH, t.is_tls ? "wss" :
+	    "ws", t.host, (unsigned)t.port, t.path) >= size)
+		return hubask_fail(e, -1, "%s: too long", hub);
+	return 0;
+}
+
+/* In a process of its own; why it failed takes the place of an answer. */
+static void NORETURN
+hubask_carry(int fd, const char *url, const struct execsrv_options *how)
+{
+	struct execsrv_error	 e;
+	struct json_out		 o;
+	struct buf		 b;
+
+	if (execsrv_carry(url, how, fd, fd, &e) == 0)
+		_exit(0);
+	buf_init(&b, REQUEST_ROOM);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_pair_bool(&o, "ok", false);
+	json_out_pair(&o, "error", e.text);
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == 0 && buf_put(&b, "\n", 1) == 0)
+		(void)!send(fd, buf_data(&b), b.len, MSG_NOSIGNAL);
+	_exit(1);
+}
+
+static int
+hubask_open_far(struct hubask *h, struct control_error *e)
+{
+	struct execsrv_options	 how = h->which->how;
+	char			 url[1024];
+	int			 pair[2];
+
+	if (h->far.url == NULL &&
+	    chooser_find(h->which, h->which->url, &h->far) == -1)
+		return EXIT_OTHER;	/* it has said why */
+	if (hubask_url(h->far.url, url, sizeof(url), e) == -1)
+		return EXIT_OTHER;
+	if (h->far.token == NULL)
+		return hubask_fail(e, EXIT_OTHER, "%s: a hub wants a token "
+		    "(--token-file)", h->far.url);
+	server_set_how(&h->far, &how);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		return hubask_fail(e, EXIT_OTHER, "%s", strerror(errno));
+	if ((h->pid = fork()) == 0) {
+		fd_close(&pair[0]);
+		signal(SIGPIPE, SIG_IGN);
+		hubask_carry(pair[1], url, &how);
+	}
+	fd_close(&pair[1]);
+	h->fd = pair[0];
+	if (h->pid != -1)
+		return EXIT_OK;
+	h->pid = 0;
+	return hubask_fail(e, EXIT_OTHER, "%s", strerror(errno));
+}
+
+/* --- near --- */
+
+static int
+hubask_open_near(struct hubask *h, struct control_error *e)
 {
 	struct sockaddr_un	 un;
 	char			 dir[sizeof(un.sun_path)];
 
-	*fd_out = -1;
-	if (rundirs_hub(told, dir, sizeof(dir)) == -1 ||
+	if (rundirs_hub(h->which->dir, dir, sizeof(dir)) == -1 ||
 	    rundirs_address(dir, HUB_SOCKET, &un) == -1)
 		return hubask_fail(e, EXIT_OTHER, "%s", strerror(
 		    ENAMETOOLONG));
-	if ((*fd_out = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1 ||
-	    connect(*fd_out, (struct sockaddr *)&un, sizeof(un)) == -1)
+	if ((h->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1 ||
+	    connect(h->fd, (struct sockaddr *)&un, sizeof(un)) == -1)
 		return hubask_fail(e, errno == ENOENT || errno ==
 		    ECONNREFUSED ? EXIT_NO_DAEMON : EXIT_UNKNOWN,
 		    "no hub answers (%s/%s: %s)", dir, HUB_SOCKET,
 		    strerror(errno));
-	if (is_trusted(*fd_out))
+	if (is_trusted(h->fd))
 		return EXIT_OK;
 	return hubask_fail(e, EXIT_UNKNOWN, "%s/%s: belongs to somebody else",
 	    dir, HUB_SOCKET);
 }
 
-static int
-hubask_send(int fd, const struct hubask_request *q)
+/* --- a connection --- */
+
+void
+hubask_init(struct hubask *h, const struct chooser *which)
 {
-	const char *const	*m;
+	memset(h, 0, sizeof(*h));
+	h->which = which;
+	h->fd = -1;
+	buf_init(&h->in, ANSWER_ROOM);
+}
+
+static void
+hubask_close(struct hubask *h)
+{
+	fd_close(&h->fd);
+	buf_fini(&h->in);
+	if (h->pid > 0)
+		while (waitpid(h->pid, NULL, 0) == -1 && errno == EINTR)
+			continue;
+	h->pid = 0;
+}
+
+void
+hubask_fini(struct hubask *h)
+{
+	hubask_close(h);
+	server_fini(&h->far);
+}
+
+bool
+hubask_is_far(const struct hubask *h)
+{
+	return h->which->url != NULL;
+}
+
+static int
+hubask_send(int fd, const char *const *m)
+{
 	struct json_out		 o;
 	struct buf		 b;
 	int			 r = -1;
@@ -85,7 +202,7 @@ hubask_send(int fd, const struct hubask_request *q)
 	buf_init(&b, REQUEST_ROOM);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
-	for (m = q->member; *m != NULL; m += 2)
+	for (; *m != NULL; m += 2)
 		json_out_pair(&o, m[0], m[1]);
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == 0 && buf_put(&b, "\n", 1) == 0 &&
@@ -97,7 +214,7 @@ hubask_send(int fd, const struct hubask_request *q)
 
 /* Read to the end of a line.  Its length, or -1 with errno. */
 static ssize_t
-hubask_line(int fd, struct buf *b)
+hubask_line(int fd, struct buf *b, int ms)
 {
 	struct pollfd	 p = { .fd = fd, .events = POLLIN };
 	size_t		 seen = 0;
@@ -113,7 +230,7 @@ hubask_line(int fd, struct buf *b)
 		seen = b->len;
 		if ((room = buf_reserve(b, CHUNK)) == NULL)
 			return -1;
-		if (poll(&p, 1, HUB_ANSWER_MS) == 0) {
+		if (poll(&p, 1, ms) == 0) {
 			errno = ETIMEDOUT;
 			return -1;
 		}
@@ -152,35 +269,38 @@ hubask_take(char *line, size_t len, hubask_row_fn *fn, void *arg,
 }
 
 int
-hubask(const struct hubask_request *q, hubask_row_fn *fn, void *arg,
-    struct control_error *e)
+hubask(struct hubask *h, const char *const *member, hubask_row_fn *fn,
+    void *arg, struct control_error *e)
 {
 	struct json	 j;
-	struct buf	 b;
 	ssize_t		 n;
-	int		 fd, status, r = 1;
+	bool		 is_far = hubask_is_far(h);
+	int		 status = EXIT_OK, r = 1;
 
 	memset(e, 0, sizeof(*e));
 	json_init(&j);
-	buf_init(&b, ANSWER_ROOM);
-	status = hubask_open(q->dir, &fd, e);
-	if (status == EXIT_OK && hubask_send(fd, q) == -1)
+	if (h->fd == -1)
+		status = is_far ? hubask_open_far(h, e) :
+		    hubask_open_near(h, e);
+	if (status == EXIT_OK && hubask_send(h->fd, member) == -1)
 		status = hubask_fail(e, EXIT_UNKNOWN, "the hub: %s",
 		    strerror(errno));
 	while (status == EXIT_OK && r == 1) {
-		if ((n = hubask_line(fd, &b)) == -1) {
+		if ((n = hubask_line(h->fd, &h->in, is_far ? FAR_ANSWER_MS :
+		    HUB_ANSWER_MS)) == -1) {
 			status = hubask_fail(e, EXIT_UNKNOWN, "the hub: %s",
 			    strerror(errno));
 			break;
 		}
-		if ((r = hubask_take((char *)buf_data(&b), (size_t)n, fn, arg,
-		    &j, e)) == -1)
+		if ((r = hubask_take((char *)buf_data(&h->in), (size_t)n, fn,
+		    arg, &j, e)) == -1)
 			status = EXIT_OTHER;
-		buf_drain(&b, (size_t)n + 1);
+		buf_drain(&h->in, (size_t)n + 1);
 	}
+	/* What is left of an answer is not one to the next question. */
+	if (r == 1)
+		hubask_close(h);
 	json_fini(&j);
-	buf_fini(&b);
-	fd_close(&fd);
 	return status;
 }
 

@@ -1,12 +1,34 @@
-/* Questions to a hub, over its control socket: a line of JSON each. */
+/*
+ * Questions to a hub, a line of JSON each: over its control socket, or over a
+ * websocket of its listeners, as far as rules allow it.
+ */
 #pragma once
+
+#include <sys/types.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/buf.h"
 #include "common/json/json.h"
+#include "master/execsrvctl/chooser.h"
 #include "master/execsrvctl/control.h"
+
+/* A hub, to which there is a connection from the first question on. */
+struct hubask {
+	const struct chooser	*which;	/* dir; or url and what goes with it */
+	struct server		 far;	/* https://HOST, credentials */
+	int			 fd;	/* -1: not connected */
+	pid_t			 pid;	/* who carries it, or 0 */
+	struct buf		 in;
+};
+
+void	 hubask_init(struct hubask *h, const struct chooser *which);
+void	 hubask_fini(struct hubask *h);
+
+/* Whether it is another machine's, perhaps. */
+bool	 hubask_is_far(const struct hubask *h);
 
 /*
  * A row of the answer, or 0, the last line, {"ok":true,...}.  0, or -1 with
@@ -14,15 +36,12 @@
  */
 typedef int hubask_row_fn(void *arg, const struct json *j, uint32_t row);
 
-/* "cmd", and texts that are members besides it, ended by NULL: name, value. */
-struct hubask_request {
-	const char		*dir;		/* NULL: the default one */
-	const char *const	*member;
-};
-
-/* Ask.  Return an exit status, with the reason in e. */
-int	 hubask(const struct hubask_request *q, hubask_row_fn *fn, void *arg,
-	    struct control_error *e) MUST_CHECK;
+/*
+ * Ask; member: "cmd", and texts besides it, ended by NULL: name, value.  Return
+ * an exit status, with the reason in e.
+ */
+int	 hubask(struct hubask *h, const char *const *member,
+	    hubask_row_fn *fn, void *arg, struct control_error *e) MUST_CHECK;
 
 /* Copy a member that is text, a number or a flag; "" without one. */
 void	 hubask_text(const struct json *j, uint32_t obj, const char *key,

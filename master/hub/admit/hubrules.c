@@ -167,30 +167,50 @@ hubrules_connect(const char *list, const char *name, const char *environment,
 	}
 }
 
-enum hubrules_answer
-hubrules_may_connect(const struct hubconf *c, const struct subject_is *who,
-    const char *environment, const char *labels)
+/* What its rules say in one of these lists, and its token in own. */
+static enum hubrules_answer
+hubrules_may(const struct hubconf *c, const struct subject_is *who,
+    const char *own, bool is_operator, const char *environment,
+    const char *labels)
 {
 	const struct hubrule	*r;
+	const struct conf_list	*l;
 	size_t			 i, k;
 	int			 found = 0, verdict;
 	bool			 depends = false;
 
-	if (who->may_connect != NULL)
-		found = hubrules_connect(who->may_connect, who->name,
-		    environment, labels, &depends);
+	if (own != NULL)
+		found = hubrules_connect(own, who->name, environment, labels,
+		    &depends);
 	for (i = 0; i < c->nrule && found >= 0; i++) {
 		r = &c->rule[i];
+		l = is_operator ? &r->may_operate : &r->may_connect;
 		if (r->is_executor || !hubrule_holds(r, who))
 			continue;
-		for (k = 0; k < r->may_connect.n && found >= 0; k++) {
-			verdict = hubrules_connect(r->may_connect.item[k],
-			    who->name, environment, labels, &depends);
+		for (k = 0; k < l->n && found >= 0; k++) {
+			verdict = hubrules_connect(l->item[k], who->name,
+			    environment, labels, &depends);
 			found = verdict < 0 ? -1 : found | verdict;
 		}
 	}
 	return found < 0 ? RULES_NO : depends ? RULES_DEPENDS :
 	    found ? RULES_YES : RULES_NO;
+}
+
+enum hubrules_answer
+hubrules_may_connect(const struct hubconf *c, const struct subject_is *who,
+    const char *environment, const char *labels)
+{
+	return hubrules_may(c, who, who->may_connect, false, environment,
+	    labels);
+}
+
+bool
+hubrules_may_operate(const struct hubconf *c, const struct subject_is *who,
+    const char *environment, const char *labels)
+{
+	return hubrules_may(c, who, NULL, true, environment, labels) ==
+	    RULES_YES;
 }
 
 const char *
@@ -229,6 +249,8 @@ hubrules_limits(const struct hubconf *c, const struct subject_is *who,
 		FIRST(max_streams, out->streams);
 		FIRST(max_rate, out->rate);
 		FIRST(may_list, out->may_list);
+		FIRST(may_operate_hubs, out->operates_hubs);
+		out->operates |= r->may_operate.n > 0;
 	}
 #undef FIRST
 }

@@ -23,6 +23,8 @@ struct subject_is {
 struct subject_limits {
 	uint64_t	 environments, streams, rate;
 	bool		 may_list;
+	bool		 operates;		/* some environments */
+	bool		 operates_hubs;
 };
 
 /*
@@ -40,6 +42,11 @@ bool	 hubrules_may_register(const struct hubconf *c,
 /* Labels are those of the environment, NULL: not known (not attached). */
 enum hubrules_answer { RULES_NO, RULES_YES, RULES_DEPENDS };
 enum hubrules_answer hubrules_may_connect(const struct hubconf *c,
+	    const struct subject_is *who, const char *environment,
+	    const char *labels);
+
+/* Whether it is an operator of the environment, which has these labels. */
+bool	 hubrules_may_operate(const struct hubconf *c,
 	    const struct subject_is *who, const char *environment,
 	    const char *labels);
 

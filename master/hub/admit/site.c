@@ -760,3 +760,30 @@ site_recall(const struct site *s, const char *name, uint64_t now,
 	}
 	return !hubrules_is_denied(&s->conf, name);
 }
+
+void
+identity_copy(struct identity *to, const struct identity *from)
+{
+	size_t	 i;
+
+	*to = *from;
+	for (i = 0; i < from->groups.n; i++)
+		to->groups.name[i] = to->groups.text +
+		    (from->groups.name[i] - from->groups.text);
+	to->is.name = to->name;
+	to->is.group = to->groups.name;
+	to->is.ngroup = to->groups.n;
+}
+
+bool
+site_renew(const struct site *s, uint64_t now, struct identity *who)
+{
+	struct identity	 fresh;
+
+	if ((who->groups.expires != 0 && now > who->groups.expires +
+	    s->jwt.skew) || !site_recall(s, who->name, now, &fresh))
+		return false;
+	who->is.may_register = fresh.is.may_register;
+	who->is.may_connect = fresh.is.may_connect;
+	return true;
+}

@@ -95,3 +95,11 @@ const char *site_identify(const struct site *s, struct span token, uint64_t now,
 /* The same for the subject of a ticket.  False: it is revoked. */
 bool	 site_recall(const struct site *s, const char *name, uint64_t now,
 	    struct identity *out) MUST_CHECK;
+
+/*
+ * The same for who is here still, and has its groups until its token expires;
+ * s may be another site than before.
+ */
+bool	 site_renew(const struct site *s, uint64_t now, struct identity *who)
+	    MUST_CHECK;
+void	 identity_copy(struct identity *to, const struct identity *from);

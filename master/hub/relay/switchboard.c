@@ -35,10 +35,10 @@ static void	 harness_on_stall(void *);
 static void	 harness_on_hold(void *);
 
 static const struct wslink_events executor_events = {
-	executor_on_message, executor_on_drained, executor_on_end
+	executor_on_message, NULL, executor_on_drained, executor_on_end
 };
 static const struct wslink_events harness_events = {
-	harness_on_message, harness_on_drained, harness_on_end
+	harness_on_message, NULL, harness_on_drained, harness_on_end
 };
 
 /* --- streams --- */

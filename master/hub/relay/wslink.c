@@ -149,6 +149,13 @@ wslink_send(struct wslink *l, const void *data, size_t len)
 }
 
 void
+wslink_send_text(struct wslink *l, const void *data, size_t len)
+{
+	if (l->conn != NULL)
+		wslink_write(l, WS_TEXT, data, len);
+}
+
+void
 wslink_ping(struct wslink *l)
 {
 	wslink_write(l, WS_PING, "", 0);
@@ -228,7 +235,6 @@ wslink_is_paused(const struct wslink *l)
 	return l->conn != NULL && hubconn_is_paused(l->conn);
 }
 
-/* A text message is dropped, as the reference does. */
 static bool
 wslink_take(struct wslink *l, const struct ws_event *ev)
 {
@@ -236,6 +242,8 @@ wslink_take(struct wslink *l, const struct ws_event *ev)
 	case WS_EV_MESSAGE:
 		if (ev->is_binary)
 			l->events->on_message(l->arg, ev->data, ev->len);
+		else if (l->events->on_text != NULL)
+			l->events->on_text(l->arg, ev->data, ev->len);
 		return true;
 	case WS_EV_PING:
 		wslink_write(l, WS_PONG, ev->data, ev->len);

@@ -24,6 +24,8 @@ enum wslink_code {
 /* The owner.  None may free the link's owner but on_end. */
 struct wslink_events {
 	void	(*on_message)(void *arg, const uint8_t *data, size_t len);
+	/* A text message; NULL: they are dropped, as the reference does. */
+	void	(*on_text)(void *arg, const uint8_t *data, size_t len);
 	void	(*on_drained)(void *arg);	/* some bytes were sent */
 	/* It is over: call wslink_fini(). */
 	void	(*on_end)(void *arg, const char *why);
@@ -67,8 +69,9 @@ int	 wslink_init(struct wslink *l, struct wslinks *all,
    0: at once. */
 void	 wslink_fini(struct wslink *l, uint16_t code, const char *reason);
 
-/* Send a binary message.  Failures are told by on_end, later. */
+/* Send a binary message, or text.  Failures are told by on_end, later. */
 void	 wslink_send(struct wslink *l, const void *data, size_t len);
+void	 wslink_send_text(struct wslink *l, const void *data, size_t len);
 
 /* Bytes that wait to be sent. */
 size_t	 wslink_queued(const struct wslink *l);
