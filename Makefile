@@ -199,7 +199,7 @@ FUZZERS		:= $(FUZZ:t/fuzz/%.c=$(BUILD)/t/%)
 TOOLS		:= $(patsubst t/sys/%.c,$(BUILD)/t/%,$(wildcard t/sys/*.c))
 MAN		:= $(patsubst %.in,%,$(wildcard $(patsubst %,man/*.%,\
 		   1 3 5 7 8 1.in 3.in 5.in 7.in 8.in)))
-SAMPLE		:= $(patsubst %,$(BUILD)/%,$(wildcard contrib/execsrvd.conf))
+SAMPLE		:= $(patsubst %,$(BUILD)/%,$(wildcard contrib/*.conf))
 # What service managers want: FILE=MODE:FOLDER/NAME, if the folder is set.
 place		= $(if $(4),$(1)=$(2):$(4)/$(3))
 UNIT_DIR	= $(systemdsystemunitdir)
@@ -335,8 +335,7 @@ $(BUILD)/man/man3/made: man/libexecsrv.calls $(ROWS2MDOC) $(LIB_H) \
 	$(Q)$(PYTHON) $(ROWS2MDOC) proto $< $(@D) $(VERSION)
 	$(Q)touch $@
 
-$(BUILD)/contrib/execsrvd.conf: contrib/execsrvd.conf $(ROWS2MDOC) $(DEFS) \
-    $(BUILD)/config.mk
+$(BUILD)/contrib/%.conf: contrib/%.conf $(ROWS2MDOC) $(DEFS) $(BUILD)/config.mk
 	$(call say,CONF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call FILL,$<,$@)
@@ -504,7 +503,8 @@ DEST		= $(DESTDIR)
 bash_dir	= $(DEST)$(datarootdir)/bash-completion/completions
 zsh_dir		= $(DEST)$(datarootdir)/zsh/site-functions
 man_dir		= $(DEST)$(mandir)/man$(subst .,,$(suffix $(1)))
-CONF		:= $(SAMPLE)
+CONF		:= $(filter %/execsrvd.conf,$(SAMPLE))
+HUB_CONF	:= $(filter %/execsrv-hub.conf,$(SAMPLE))
 conf_dir	= $(DEST)$(sysconfdir)/execsrv
 
 # The administrator's settings are never overwritten.
@@ -543,6 +543,10 @@ ifneq ($(CONF),)
 	test -e $(conf_dir)/execsrvd.conf || \
 	    $(INSTALL) -m 644 $(CONF) $(conf_dir)/execsrvd.conf
 endif
+ifneq ($(HUB_CONF),)
+	$(INSTALL) -d $(conf_dir)
+	$(INSTALL) -m 644 $(HUB_CONF) $(conf_dir)/execsrv-hub.conf.sample
+endif
 
 install-strip:
 	+$(Q)$(MAKE) STRIP=-s install
@@ -567,6 +571,7 @@ ifneq ($(CONF),)
 	! cmp -s $(CONF) $(conf_dir)/execsrvd.conf || \
 	    rm -f $(conf_dir)/execsrvd.conf
 endif
+	rm -f $(conf_dir)/execsrv-hub.conf.sample
 	-rmdir $(DEST)$(libexecdir)/execsrv $(conf_dir) 2>/dev/null
 
 # --- releasing ---------------------------------------------------------------

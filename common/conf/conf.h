@@ -167,8 +167,8 @@ int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
  * reads the files of an Include: 0; -1 with all of e; -2 with a reason in e
  * that is about this line.  Pure apart from that.
  */
-typedef int	 conf_include_fn(void *arg, struct conf *c,
-		    const char *pattern, struct conf_error *e);
+typedef int	 conf_include_fn(void *arg, void *c, const char *pattern,
+		    struct conf_error *e);
 int	 conf_parse(struct conf *c, const char *name, char *text, size_t len,
 	    conf_include_fn *include, void *arg, struct conf_error *e)
 	    MUST_CHECK;

@@ -123,18 +123,14 @@ take_quotes(char *value, struct conf_error *e)
 	return 0;
 }
 
-/* Process an Include with one or more patterns. */
-static int
-include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
+int
+conf_include(void *c, char *value, conf_include_fn *include, void *arg,
     struct conf_error *why, struct conf_error *e)
 {
 	char	*pattern;
 	size_t	 n = 0;
 	int	 r;
 
-	if (c->block != CONF_OUTER)
-		return conf_fail(why, "\"Include\" belongs before the first "
-		    "Match or Uplink");
 	while ((r = conf_word_next(&value, &pattern)) == 1) {
 		n++;
 		r = include(arg, c, pattern, e);
@@ -217,9 +213,12 @@ conf_on_line(void *arg, const struct conf_line *l, struct conf_error *why,
 {
 	struct parsing	*p = arg;
 
-	return strcasecmp(l->keyword, "Include") == 0 ?
-	    include_all(p->conf, l->value, p->include, p->arg, why, e) :
-	    conf_add(p->conf, l->keyword, l->value, l->where, why);
+	if (strcasecmp(l->keyword, "Include") != 0)
+		return conf_add(p->conf, l->keyword, l->value, l->where, why);
+	if (p->conf->block != CONF_OUTER)
+		return conf_fail(why, "\"Include\" belongs before the first "
+		    "Match or Uplink");
+	return conf_include(p->conf, l->value, p->include, p->arg, why, e);
 }
 
 int
@@ -242,13 +241,14 @@ conf_parse(struct conf *c, const char *name, char *text, size_t len,
 /* A file being read, and the one that includes it. */
 struct reading {
 	const struct reading	*by;
+	conf_parse_fn		*parse;
 	const char		*path;
 	unsigned		 depth;
 	dev_t			 dev;
 	ino_t			 ino;
 };
 
-static int	 load(struct conf *c, const char *path,
+static int	 load(void *c, const char *path, conf_parse_fn *parse,
 		    const struct reading *by, struct conf_error *e);
 
 static int
@@ -350,7 +350,7 @@ on_glob_error(const char *path, int error)
 
 /* Read the matches, sorted; only a pattern with wildcards may have none. */
 static int
-on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
+on_include(void *arg, void *c, const char *name, struct conf_error *e)
 {
 	const struct reading	*rd = arg;
 	char			*pattern;
@@ -372,16 +372,16 @@ on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
 		return -2;
 	}
 	for (i = 0; i < found.gl_pathc && r == 0; i++)
-		r = load(c, found.gl_pathv[i], rd, e);
+		r = load(c, found.gl_pathv[i], rd->parse, rd, e);
 	globfree(&found);
 	return r;
 }
 
 static int
-load(struct conf *c, const char *path, const struct reading *by,
-    struct conf_error *e)
+load(void *c, const char *path, conf_parse_fn *parse,
+    const struct reading *by, struct conf_error *e)
 {
-	struct reading	 rd = { .by = by, .path = path };
+	struct reading	 rd = { .by = by, .parse = parse, .path = path };
 	char		*text;
 	size_t		 len;
 	int		 r;
@@ -392,7 +392,7 @@ load(struct conf *c, const char *path, const struct reading *by,
 		    "one another", path, DEPTH_MAX);
 	if ((text = conf_file_read(&rd, &len, e)) == NULL)
 		return -1;
-	r = conf_parse(c, path, text, len, on_include, &rd, e);
+	r = parse(c, path, text, len, on_include, &rd, e);
 	explicit_bzero(text, len);
 	free(text);
 	return r;
@@ -407,9 +407,23 @@ conf_text(const char *path, size_t *len_out, struct conf_error *e)
 }
 
 int
+conf_files(void *c, const char *path, conf_parse_fn *parse,
+    struct conf_error *e)
+{
+	return load(c, path, parse, NULL, e);
+}
+
+static int
+conf_parse_conf(void *c, const char *name, char *text, size_t len,
+    conf_include_fn *include, void *arg, struct conf_error *e)
+{
+	return conf_parse(c, name, text, len, include, arg, e);
+}
+
+int
 conf_load(struct conf *c, const char *path, struct conf_error *e)
 {
-	int	 r = load(c, path, NULL, e);
+	int	 r = load(c, path, conf_parse_conf, NULL, e);
 
 	conf_end_block(c);
 	return r;

@@ -102,6 +102,21 @@ typedef int	 conf_line_fn(void *arg, const struct conf_line *l,
 int	 conf_lines(const char *name, char *text, size_t len, conf_line_fn *fn,
 	    void *arg, struct conf_error *e) MUST_CHECK;
 
+/*
+ * Read the files that the patterns behind an Include name, for conf_parse() or
+ * the like, whose c, include and arg these are.  As conf_line_fn.
+ */
+int	 conf_include(void *c, char *value, conf_include_fn *include,
+	    void *arg, struct conf_error *why, struct conf_error *e)
+	    MUST_CHECK;
+
+/* The same as conf_load(), for another kind of configuration. */
+typedef int	 conf_parse_fn(void *c, const char *name, char *text,
+		    size_t len, conf_include_fn *include, void *arg,
+		    struct conf_error *e);
+int	 conf_files(void *c, const char *path, conf_parse_fn *parse,
+	    struct conf_error *e) MUST_CHECK;
+
 /* Read a file under the rules of conf_load(), malloc'd; NULL with e. */
 char	*conf_text(const char *path, size_t *len_out, struct conf_error *e)
 	    MUST_CHECK;

@@ -33,7 +33,6 @@ struct hubctl;
 
 struct hub {
 	struct event_base	*base;
-	const struct site_cmdline *how;
 	struct site		*site;
 	struct hubconn_loop	 conns;
 	struct doors		 doors;

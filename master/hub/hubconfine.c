@@ -1,6 +1,5 @@
 #include "master/hub/hubconfine.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -35,13 +34,19 @@ static const struct sock_filter hub_fleet_calls[] = {
 static const char *const hub_reads[] = { NULL };
 
 int
+hubconfine_check(const char *name, struct conf_error *e)
+{
+	return geteuid() != 0 || getpwnam(name) != NULL ? 0 :
+	    conf_fail(e, "HubUser %.100s: no such user", name);
+}
+
+int
 hubconfine_user(const char *name)
 {
 	const struct passwd	*pw;
 
 	if (geteuid() != 0)
 		return 0;
-	errno = 0;
 	if ((pw = getpwnam(name)) == NULL) {
 		log_warnx("HubUser %s: no such user", name);
 		return -1;

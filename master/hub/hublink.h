@@ -11,6 +11,7 @@
 enum hublink_word {
 	HUBLINK_READY,		/* worker: it serves */
 	HUBLINK_RELOAD,		/* worker: read the configuration again */
+	HUBLINK_COUNTS,		/* worker: executors and harnesses, numbers */
 	HUBLINK_SITE,		/* master: the files, in a descriptor */
 	HUBLINK_FAILED,		/* master: why that was not possible */
 	HUBLINK_AUDIT,		/* master: the audit log, opened again */

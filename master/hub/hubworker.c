@@ -259,7 +259,7 @@ hubworker_reload(struct hubworker *w, int fd)
 	if (site_unpack(&f, fd) == -1) {
 		conf_fail(&e, "%s", strerror(errno));
 	} else {
-		s = site_new(&f, h->how, &e);
+		s = site_new(&f, &e);
 		site_files_fini(&f);
 	}
 	if (s == NULL) {
@@ -318,8 +318,14 @@ static void
 hubworker_on_sweep(void *arg)
 {
 	struct hubworker	*w = arg;
+	struct hub		*h = &w->hub;
+	char			 text[64];
 
-	subjects_sweep(&w->hub.subjects, clock_ms());
+	subjects_sweep(&h->subjects, clock_ms());
+	snprintf(text, sizeof(text), "%zu %zu", h->board.executors.count,
+	    h->board.nharness);
+	/* A master that does not take it hears the next one. */
+	(void)!hublink_send(w->start->link, HUBLINK_COUNTS, text, -1);
 	timer_set(&w->sweep, SWEEP_MS);
 }
 
@@ -339,7 +345,6 @@ hubworker_init(struct hubworker *w, struct hubworker_start *start)
 	size_t			 i;
 
 	w->start = start;
-	h->how = start->how;
 	h->site = start->site;
 	h->audit = start->audit;
 	h->started = (uint64_t)time(NULL);

@@ -11,13 +11,12 @@ struct hublistener {
 };
 
 struct hubworker_start {
-	const struct site_cmdline	*how;
-	struct site			*site;		/* becomes its own */
-	struct hublistener		*listener;
-	size_t				 nlistener;
-	int				 control;	/* socket, listening */
-	int				 audit;		/* or -1 */
-	int				 link;		/* hublink.h */
+	struct site		*site;		/* becomes its own */
+	struct hublistener	*listener;
+	size_t			 nlistener;
+	int			 control;	/* socket, listening */
+	int			 audit;		/* or -1 */
+	int			 link;		/* hublink.h */
 };
 
 /* Become it.  The exit status. */

@@ -18,10 +18,12 @@
 #include "common/fd.h"
 #include "common/linux/confine.h"
 #include "common/log.h"
+#include "common/process/sdnotify.h"
 #include "common/process/sigfd.h"
 #include "config.h"
 #include "master/hub/admit/keymem.h"
 #include "master/hub/hubaudit.h"
+#include "master/hub/hubconfine.h"
 #include "master/hub/hubfleet.h"
 #include "master/hub/hublink.h"
 #include "master/hub/hublisten.h"
@@ -53,6 +55,7 @@ struct hubmaster {
 	int				 lock;
 	bool				 has_served;	/* a worker was ready */
 	bool				 is_stopping;
+	struct sdnotify			*sdnotify;	/* or NULL */
 	int				 status;	/* to exit with */
 };
 
@@ -80,8 +83,9 @@ hubmaster_read(const struct site_cmdline *how, struct site_files *f,
 
 	if (site_read(f, how, e) == -1)
 		return NULL;
-	if ((s = site_new(f, how, e)) != NULL &&
+	if ((s = site_new(f, e)) != NULL &&
 	    (hublisten_check(&s->conf, e) == -1 ||
+	    hubconfine_check(s->conf.hub_user, e) == -1 ||
 	    hubfleet_check(s, e) == -1))
 		site_free(&s);
 	if (s == NULL)
@@ -111,6 +115,7 @@ hubmaster_reload(struct hubmaster *m)
 	struct site		*s;
 	int			 fd = -1, r;
 
+	sdnotify_reloading(m->sdnotify);
 	if ((s = hubmaster_read(&m->how, &f, &e)) == NULL) {
 		log_warnx("reload: %.900s", e.text);
 		r = hublink_send(m->start.link, HUBLINK_FAILED, e.text, -1);
@@ -126,13 +131,12 @@ hubmaster_reload(struct hubmaster *m)
 	if (r == -1)
 		log_warn("reload");
 	fd_close(&fd);
-	if (m->start.site == NULL)
-		return;
 	fd_close(&m->start.audit);
 	if ((m->start.audit = hubmaster_open_audit(&m->start.site->conf)) !=
 	    -1 && hublink_send(m->start.link, HUBLINK_AUDIT, "",
 	    m->start.audit) == -1)
 		log_warn("AuditLog");
+	sdnotify_ready(m->sdnotify);
 }
 
 /* --- the worker --- */
@@ -171,24 +175,46 @@ hubmaster_start(void *arg)
 		log_warn("worker");
 }
 
+/* It serves: the first one, or another after the first has died. */
+static void
+hubmaster_on_ready(struct hubmaster *m)
+{
+	size_t	 i;
+
+	m->has_served = true;
+	for (i = 0; i < m->start.nlistener; i++)
+		log_info("listening on %s", m->start.listener[i].url);
+	sdnotify_status(m->sdnotify, "Serving");
+	sdnotify_ready(m->sdnotify);
+}
+
+/* Only numbers of what it says are passed on. */
+static void
+hubmaster_on_counts(struct hubmaster *m, const char *text)
+{
+	unsigned long long	 executors, harnesses;
+
+	if (!m->is_stopping && sscanf(text, "%llu %llu", &executors,
+	    &harnesses) == 2)
+		sdnotify_status(m->sdnotify, "%llu executors, %llu harnesses",
+		    executors, harnesses);
+}
+
 static void
 hubmaster_on_link(void *arg)
 {
 	struct hubmaster	*m = arg;
 	struct hublink_message	 msg;
-	size_t			 i;
 	int			 r;
 
 	while ((r = hublink_recv(m->start.link, &msg)) == 1) {
 		fd_close(&msg.fd);
 		if (msg.word == HUBLINK_RELOAD)
 			hubmaster_reload(m);
-		if (msg.word != HUBLINK_READY)
-			continue;
-		m->has_served = true;
-		for (i = 0; i < m->start.nlistener; i++)
-			log_info("listening on %s",
-			    m->start.listener[i].url);
+		else if (msg.word == HUBLINK_COUNTS)
+			hubmaster_on_counts(m, msg.text);
+		else if (msg.word == HUBLINK_READY)
+			hubmaster_on_ready(m);
 	}
 	if (r == -1)
 		io_stop(&m->io);
@@ -229,6 +255,8 @@ hubmaster_on_signal(void *arg, int sig, pid_t from)
 			hubmaster_reload(m);
 	} else {
 		m->is_stopping = true;
+		sdnotify_stopping(m->sdnotify);
+		sdnotify_status(m->sdnotify, "Stopping");
 		if (m->pid == -1 || hublink_send(m->start.link, HUBLINK_STOP,
 		    "", -1) == -1)
 			event_base_loopbreak(m->base);
@@ -249,12 +277,14 @@ hubmaster_run(struct hubmaster *m)
 		return 1;
 	}
 	timer_init(&m->again, m->base, hubmaster_start, m);
+	sdnotify_start(m->sdnotify, m->base);
 	hubmaster_start(m);
 	if (event_base_dispatch(m->base) == -1)
 		log_warn("event loop");
 	timer_stop(&m->again);
 	io_stop(&m->io);
 	sigfd_free(&m->signals);
+	sdnotify_free(&m->sdnotify);
 	event_base_free(m->base);
 	site_free(&m->start.site);
 	hublisten_unlink(m->start.listener, m->start.nlistener,
@@ -284,7 +314,6 @@ main(int argc, char **argv)
 	int			 c;
 
 	m.start.link = m.start.audit = -1;
-	m.start.how = &m.how;
 	m.how.path = access(CONF_FILE, F_OK) == 0 ? CONF_FILE : NULL;
 	if ((m.how.option = calloc((size_t)argc, sizeof(*m.how.option))) ==
 	    NULL)
@@ -344,6 +373,7 @@ main(int argc, char **argv)
 	log_init("hub-master", (enum log_level)m.start.site->conf.log_level,
 	    strcmp(m.start.site->conf.log_to, "syslog") == 0 ? "syslog" :
 	    NULL);
+	m.sdnotify = sdnotify_take_env();
 	if (hublisten_open(&m.start.site->conf, &m.start.listener,
 	    &m.start.nlistener, &e) == -1)
 		hubmaster_complain(&e);
@@ -351,5 +381,8 @@ main(int argc, char **argv)
 	    &m.lock)) == -1)
 		return 1;
 	m.start.audit = hubmaster_open_audit(&m.start.site->conf);
+	if (m.start.audit == -1 && strcmp(m.start.site->conf.audit_log,
+	    "none") != 0)
+		return 1;
 	return hubmaster_run(&m);
 }

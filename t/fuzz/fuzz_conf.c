@@ -24,7 +24,7 @@ static int	 parse(struct conf *c, struct procin *in,
 		    struct conf_error *e);
 
 static int
-include(void *arg, struct conf *c, const char *pattern, struct conf_error *e)
+include(void *arg, void *c, const char *pattern, struct conf_error *e)
 {
 	struct procin	*in = arg;
 	int		 r;

@@ -68,7 +68,7 @@ try_files(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	CHECK(hubconf_init(&c) == 0);
-	if (hubconf_parse(&c, "/c", text, size, &e) == 0 &&
+	if (hubconf_parse(&c, "/c", text, size, NULL, NULL, &e) == 0 &&
 	    hubrules_check(&c, &e) == 0) {
 		CHECK(!hubrules_may_register(&c, &who, "e") || c.nrule > 0);
 		CHECK(strlen(hubrules_labels(&c, &who)) <= TICKET_LABELS_MAX);

@@ -28,7 +28,7 @@ STATUS = {"execsrvd": (2, 78), "execsrv-hub": (2, 78),
 ANY_VALUE = {"RuntimeDirectory", "UplinkUser", "AuditLog", "BearerAudience",
              "BearerIssuer", "DenySubject", "Engine", "EngineSubject",
              "InternalUrl", "HubName", "HubUrl", "HubUser",
-             "LogTo", "MayConnect", "MayRegister", "RemoteUser"}
+             "LogTo", "RemoteUser"}
 
 
 def blocks(text):

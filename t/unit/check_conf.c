@@ -785,7 +785,7 @@ START_TEST(test_include_no_look)
 END_TEST
 
 static int
-include_again(void *arg, struct conf *conf, const char *pattern,
+include_again(void *arg, void *conf, const char *pattern,
     struct conf_error *err)
 {
 	unsigned	*depth = arg;

@@ -88,7 +88,7 @@ sites(void)
 	}
 	if (fd != -1) {
 		if ((r = site_unpack(&got, fd)) == 0) {
-			s = site_new(&got, &how, &e);
+			s = site_new(&got, &e);
 			site_files_fini(&got);
 		}
 		fd_close(&fd);

@@ -340,7 +340,8 @@ a_conf(const char *text)
 
 	ck_assert_ptr_nonnull(copy);
 	ck_assert_int_eq(hubconf_init(&c), 0);
-	ck_assert_msg(hubconf_parse(&c, "/c", copy, strlen(copy), &e) == 0,
+	ck_assert_msg(hubconf_parse(&c, "/c", copy, strlen(copy), NULL,
+	    NULL, &e) == 0,
 	    "%s", e.text);
 	free(copy);
 	return c;

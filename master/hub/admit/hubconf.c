@@ -85,7 +85,8 @@ hubconf_keyword(const void *arg, size_t i)
 	return i < HUBCONF_ROWS ? hub_rows[i].keyword :
 	    i < HUBCONF_ROWS + HUBRULE_ROWS ?
 	    rule_rows[i - HUBCONF_ROWS].keyword :
-	    i == HUBCONF_ROWS + HUBRULE_ROWS ? "Match" : NULL;
+	    i == HUBCONF_ROWS + HUBRULE_ROWS ? "Match" :
+	    i == HUBCONF_ROWS + HUBRULE_ROWS + 1 ? "Include" : NULL;
 }
 
 static int
@@ -188,6 +189,8 @@ enum hubconf_block { OUTER, IN_MATCH, IN_WRONG };
 struct hubconf_reading {
 	struct hubconf		*conf;
 	enum hubconf_block	 block;
+	conf_include_fn		*include;
+	void			*arg;
 };
 
 static int
@@ -200,7 +203,10 @@ hubconf_on_line(void *arg, const struct conf_line *l, struct conf_error *why,
 	struct hubrule		*r;
 	size_t			 n;
 
-	(void)e;
+	if (strcasecmp(l->keyword, "Include") == 0 && rd->include != NULL)
+		return rd->block != OUTER ? conf_fail(why, "\"Include\" "
+		    "belongs before the first Match") :
+		    conf_include(c, l->value, rd->include, rd->arg, why, e);
 	if (strcasecmp(l->keyword, "Match") == 0) {
 		rd->block = hubconf_match(c, l->value, why) == 0 ? IN_MATCH :
 		    IN_WRONG;
@@ -226,11 +232,42 @@ hubconf_on_line(void *arg, const struct conf_line *l, struct conf_error *why,
 
 int
 hubconf_parse(struct hubconf *c, const char *name, char *text, size_t len,
-    struct conf_error *e)
+    conf_include_fn *include, void *arg, struct conf_error *e)
 {
-	struct hubconf_reading	 rd = { .conf = c, .block = OUTER };
+	struct hubconf_reading	 rd = { .conf = c, .block = OUTER,
+				    .include = include, .arg = arg };
 
 	return conf_lines(name, text, len, hubconf_on_line, &rd, e);
+}
+
+static int
+hubconf_parse_file(void *c, const char *name, char *text, size_t len,
+    conf_include_fn *include, void *arg, struct conf_error *e)
+{
+	return hubconf_parse(c, name, text, len, include, arg, e);
+}
+
+int
+hubconf_load(struct hubconf *c, const char *path, struct conf_error *e)
+{
+	return conf_files(c, path, hubconf_parse_file, e);
+}
+
+/* A daemon has no folder that a relative path could be in. */
+int
+hubconf_check(const struct hubconf *c, struct conf_error *e)
+{
+	if (c->audit_log[0] != '/' && strcmp(c->audit_log, "none") != 0)
+		return conf_fail(e, "AuditLog %.200s: expected none or the "
+		    "absolute path of a file", c->audit_log);
+	if (c->log_to[0] != '\0' && strcmp(c->log_to, "stderr") != 0 &&
+	    strcmp(c->log_to, "syslog") != 0)
+		return conf_fail(e, "LogTo %.200s: expected stderr or syslog",
+		    c->log_to);
+	if (c->runtime_dir[0] != '\0' && c->runtime_dir[0] != '/')
+		return conf_fail(e, "RuntimeDirectory %.200s: expected an "
+		    "absolute path", c->runtime_dir);
+	return 0;
 }
 
 void
@@ -248,8 +285,14 @@ hubconf_print(const struct hubconf *c, FILE *out)
 			if (!r->given[k])
 				continue;
 			fputc('\t', out);
-			rule_rows[k].print(&rule_rows[k], (const char *)r +
-			    rule_rows[k].offset, out);
+			/* One that is given and empty counts, too. */
+			if (k == HUBRULE_labels)
+				conf_print_line(rule_rows[k].keyword,
+				    r->labels, out);
+			else
+				rule_rows[k].print(&rule_rows[k],
+				    (const char *)r + rule_rows[k].offset,
+				    out);
 		}
 	}
 }

@@ -59,11 +59,21 @@ int	 hubconf_set(struct hubconf *c, const char *keyword, const char *value,
 	    struct conf_error *e) MUST_CHECK;
 
 /*
- * Read a text (NUL-terminated, cut up in place) of the file name.  0, or -1
- * with "FILE:LINE: reason" of each mistake.
+ * Read a text (NUL-terminated, cut up in place) of the file name, and what it
+ * includes, as conf_parse() does; include NULL: nothing.  0, or -1 with
+ * "FILE:LINE: reason" of each mistake.
  */
 int	 hubconf_parse(struct hubconf *c, const char *name, char *text,
-	    size_t len, struct conf_error *e) MUST_CHECK;
+	    size_t len, conf_include_fn *include, void *arg,
+	    struct conf_error *e) MUST_CHECK;
 
-/* Print all settings as a configuration file. */
+/* Read a file, and those that it includes, as conf_load() does. */
+int	 hubconf_load(struct hubconf *c, const char *path,
+	    struct conf_error *e) MUST_CHECK;
+
+/* Check where files are to be.  0, or -1 with the reason in e. */
+int	 hubconf_check(const struct hubconf *c, struct conf_error *e)
+	    MUST_CHECK;
+
+/* Print all settings as a configuration file, from which they come again. */
 void	 hubconf_print(const struct hubconf *c, FILE *out);

@@ -255,6 +255,23 @@ hubrules_limits(const struct hubconf *c, const struct subject_is *who,
 #undef FIRST
 }
 
+/* Nothing else is filled in: it would be taken as it stands. */
+static int
+hubrules_check_names(const struct conf_list *l, const char *keyword,
+    struct conf_error *e)
+{
+	const char	*at;
+	size_t		 i;
+
+	for (i = 0; i < l->n; i++)
+		for (at = l->item[i]; (at = strstr(at, "${")) != NULL; at++)
+			if (strncmp(at, OWN_NAME, strlen(OWN_NAME)) != 0)
+				return conf_fail(e, "%s %.150s: only "
+				    OWN_NAME " is filled in", keyword,
+				    l->item[i]);
+	return 0;
+}
+
 int
 hubrules_check(const struct hubconf *c, struct conf_error *e)
 {
@@ -264,6 +281,11 @@ hubrules_check(const struct hubconf *c, struct conf_error *e)
 
 	for (i = 0; i < c->nrule; i++) {
 		r = &c->rule[i];
+		if (hubrules_check_names(&r->may_register, "MayRegister",
+		    e) == -1 || hubrules_check_names(&r->may_connect,
+		    "MayConnect", e) == -1 || hubrules_check_names(
+		    &r->may_operate, "MayOperate", e) == -1)
+			return -1;
 		if (r->max_rate > 0 && r->max_rate < RATE_MIN)
 			return conf_fail(e, "MaxBytesPerSecond: less than "
 			    "%d would reset streams for being slow",

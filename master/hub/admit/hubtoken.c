@@ -31,6 +31,9 @@ hubtoken_patterns(char **out, const char *list, const char *what,
 {
 	if (*out != NULL)
 		return conf_fail(e, "%s twice", what);
+	if (strstr(list, "${") != NULL)
+		return conf_fail(e, "%s: nothing is filled in: \"%.150s\"",
+		    what, list);
 	if (conf_pattern_list(list, "") == -2 || !conf_pattern_can_hold(list))
 		return conf_fail(e, "%s: bad patterns \"%.150s\"", what, list);
 	return (*out = strdup(list)) != NULL ? 0 : conf_fail(e, "%s",

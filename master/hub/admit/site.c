@@ -80,13 +80,12 @@ site_read_secret(struct site_files *f, enum site_file which, const char *path,
 
 /* The settings of the command line, then those of the file. */
 static int
-site_conf(struct hubconf *c, const struct site_files *f,
-    const struct site_cmdline *how, struct conf_error *e)
+site_read_conf(struct hubconf *c, const struct site_cmdline *how,
+    struct conf_error *e)
 {
 	const char	*value;
-	char		 keyword[64], *copy;
+	char		 keyword[64];
 	size_t		 i, n;
-	int		 r;
 
 	if (hubconf_init(c) == -1)
 		return conf_fail(e, "%s", strerror(errno));
@@ -99,12 +98,41 @@ site_conf(struct hubconf *c, const struct site_files *f,
 		if (hubconf_set(c, keyword, value, e) == -1)
 			return -1;
 	}
-	if (f->file[SITE_CONF].text == NULL)
-		return 0;
-	if ((copy = strndup(f->file[SITE_CONF].text, f->file[SITE_CONF].len)) ==
-	    NULL)
+	return how->path == NULL ? 0 : hubconf_load(c, how->path, e);
+}
+
+/* As one text, which is all that a worker gets of it. */
+static int
+site_keep_conf(struct site_files *f, const struct hubconf *c,
+    struct conf_error *e)
+{
+	char	*text = NULL;
+	size_t	 len;
+	FILE	*out;
+	int	 r = -1;
+
+	if ((out = open_memstream(&text, &len)) != NULL) {
+		hubconf_print(c, out);
+		r = fclose(out);
+	}
+	if (r == 0)
+		r = site_lock_in(f, SITE_CONF, text, len);
+	free(text);
+	return r == 0 ? 0 : conf_fail(e, "%s", strerror(errno));
+}
+
+static int
+site_take_conf(struct hubconf *c, const struct site_files *f,
+    struct conf_error *e)
+{
+	char	*copy;
+	int	 r;
+
+	if (hubconf_init(c) == -1 || (copy = strndup(
+	    f->file[SITE_CONF].text, f->file[SITE_CONF].len)) == NULL)
 		return conf_fail(e, "%s", strerror(errno));
-	r = hubconf_parse(c, how->path, copy, strlen(copy), e);
+	r = hubconf_parse(c, "configuration", copy, strlen(copy), NULL, NULL,
+	    e);
 	free(copy);
 	return r;
 }
@@ -129,10 +157,8 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 
 	memset(f, 0, sizeof(*f));
 	memset(&c, 0, sizeof(c));
-	if (how->path != NULL &&
-	    site_read_text(f, SITE_CONF, how->path, e) == -1)
-		goto out;
-	if (site_conf(&c, f, how, e) == -1)
+	if (site_read_conf(&c, how, e) == -1 ||
+	    site_keep_conf(f, &c, e) == -1)
 		goto out;
 	if ((c.tokens_file[0] != '\0' &&
 	    site_read_text(f, SITE_TOKENS, c.tokens_file, e) == -1) ||
@@ -632,7 +658,7 @@ site_check(struct site *s, struct conf_error *e)
 	    (c->hub_url[0] != '\0' &&
 	    site_check_url("HubUrl", &c->hub_url, e) == -1))
 		return -1;
-	if (site_check_fleet(s, e) == -1)
+	if (hubconf_check(c, e) == -1 || site_check_fleet(s, e) == -1)
 		return -1;
 	for (i = 0; i < c->listen.n; i++)
 		if (strncmp(c->listen.item[i], "https://", 8) == 0 &&
@@ -647,8 +673,7 @@ site_check(struct site *s, struct conf_error *e)
 }
 
 struct site *
-site_new(const struct site_files *f, const struct site_cmdline *how,
-    struct conf_error *e)
+site_new(const struct site_files *f, struct conf_error *e)
 {
 	struct site	*s;
 
@@ -656,7 +681,7 @@ site_new(const struct site_files *f, const struct site_cmdline *how,
 		conf_fail(e, "%s", strerror(errno));
 		return NULL;
 	}
-	if (site_conf(&s->conf, f, how, e) == -1 ||
+	if (site_take_conf(&s->conf, f, e) == -1 ||
 	    site_take_secret(s, f, e) == -1 ||
 	    site_take_certificate(s, f, e) == -1 ||
 	    site_take_bearer(s, f, e) == -1 ||

@@ -17,7 +17,7 @@
 #include "master/hub/admit/ticket.h"
 
 enum site_file {
-	SITE_CONF,
+	SITE_CONF,		/* all of it, as hubconf_print() has it */
 	SITE_TOKENS,
 	SITE_SECRET,
 	SITE_CERTIFICATE,	/* none if it is in the file of the key */
@@ -70,8 +70,8 @@ int	 site_pack(const struct site_files *f) MUST_CHECK;
 int	 site_unpack(struct site_files *f, int fd) MUST_CHECK;
 
 /* Make a site of files, or NULL with e.  Reads nothing else. */
-struct site *site_new(const struct site_files *f,
-	    const struct site_cmdline *how, struct conf_error *e) MUST_CHECK;
+struct site *site_new(const struct site_files *f, struct conf_error *e)
+	    MUST_CHECK;
 void	 site_free(struct site **sp);
 
 /* In a child, where it is not: lock what is secret in memory, if we may. */
