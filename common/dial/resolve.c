@@ -2,53 +2,29 @@
 
 #include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
 
-#define HOST_MAX	255	/* bytes of a name (RFC 1035) */
 #define FRESH_MS	10000	/* that a cached answer is used for */
 #define CACHE_MAX	4	/* names in the cache */
-
-/*
- * A question and its answer are packets on the socket, each as it is: no end
- * of the two may take another number of bytes for one.
- */
-struct question {
-	uint32_t	 number;
-	char		 host[HOST_MAX + 1];
-};
-struct reply {
-	uint32_t		 number;
-	struct resolve_answer	 answer;
-};
-_Static_assert(sizeof(struct question) == 4 + 256 &&
-    offsetof(struct question, host) == 4, "a question as it is sent");
-_Static_assert(offsetof(struct reply, answer) == sizeof(size_t) &&
-    offsetof(struct resolve_answer, address) == sizeof(size_t) &&
-    sizeof(struct resolve_answer) == sizeof(size_t) +
-    RESOLVE_MAX * RESOLVE_TEXT && sizeof(struct reply) ==
-    sizeof(size_t) + sizeof(struct resolve_answer), "an answer as it is sent");
 
 struct resolve_query {
 	TAILQ_ENTRY(resolve_query)	 entry;
 	struct resolver			*resolver;
 	uint32_t			 number;
-	char				 host[HOST_MAX + 1];
+	char				 host[RESOLVE_HOST + 1];
 	struct resolve_answer		 copy;
 	void				(*on_answer)(void *,
 					    const struct resolve_answer *);
@@ -57,7 +33,7 @@ struct resolve_query {
 };
 
 struct cached {
-	char			 host[HOST_MAX + 1];
+	char			 host[RESOLVE_HOST + 1];
 	uint64_t		 until;
 	struct resolve_answer	 answer;
 };
@@ -75,104 +51,22 @@ struct resolver {
 	unsigned			 next_cached;
 };
 
-/* --- the process --- */
-
-/* Loopback, whether or not /etc/hosts says so (RFC 6761 section 6.3). */
-static void
-answer_localhost(const char *host, struct resolve_answer *a)
-{
-	if (strcasecmp(host, "localhost") != 0)
-		return;
-	snprintf(a->address[a->n++], RESOLVE_TEXT, "::1");
-	snprintf(a->address[a->n++], RESOLVE_TEXT, "127.0.0.1");
-}
-
-static void
-resolve_look_up(const char *host, struct resolve_answer *a)
-{
-	struct addrinfo	 hints, *list, *ai;
-
-	memset(a, 0, sizeof(*a));
-	memset(&hints, 0, sizeof(hints));
-	hints.ai_socktype = SOCK_STREAM;
-	if (getaddrinfo(host, NULL, &hints, &list) != 0) {
-		answer_localhost(host, a);
-		return;
-	}
-	for (ai = list; ai != NULL && a->n < RESOLVE_MAX; ai = ai->ai_next)
-		if (getnameinfo(ai->ai_addr, ai->ai_addrlen,
-		    a->address[a->n], RESOLVE_TEXT, NULL, 0,
-		    NI_NUMERICHOST) == 0)
-			a->n++;
-	freeaddrinfo(list);
-}
-
-/* Keep only the channel: its end ends this process. */
-static int
-resolve_keep_only(int sock)
-{
-	return dup2(sock, STDIN_FILENO) == -1 ||
-	    syscall(SYS_close_range, 3, ~0U, 0) == -1 ? -1 : 0;
-}
-
-/* lint-ok: ends the process that resolver_start() forked, and no other. */
-static void NORETURN
-resolve_serve(int sock)
-{
-	struct question	 q;
-	struct reply	 r;
-	ssize_t		 n;
-
-	for (;;) {
-		n = recv(sock, &q, sizeof(q), 0);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n != (ssize_t)sizeof(q))
-			_exit(n == 0 ? 0 : 1);
-		q.host[HOST_MAX] = '\0';
-		memset(&r, 0, sizeof(r));
-		r.number = q.number;
-		resolve_look_up(q.host, &r.answer);
-		if (send(sock, &r, sizeof(r), MSG_NOSIGNAL) !=
-		    (ssize_t)sizeof(r))
-			_exit(0);
-	}
-}
-
 struct resolver *
 resolver_start(int (*confine_self)(void))
 {
-	struct resolver	*r;
-	int		 pair[2];
-	pid_t		 pid;
+	struct resolve_how	 how = { .role = "resolver",
+				    .confine_self = confine_self };
+	struct resolver		*r;
 
 	if ((r = calloc(1, sizeof(*r))) == NULL ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ==
-	    -1) {
+	    (r->sock = resolve_process(&how)) == -1) {
 		log_warn("resolver");
 		free(r);
 		return NULL;
 	}
 	TAILQ_INIT(&r->queries);
-	if ((pid = fork()) == 0) {
-		log_set_role("resolver");
-		if (resolve_keep_only(pair[1]) == -1 ||
-		    confine_self() == -1) {
-			log_warn("resolver");
-			_exit(1);
-		}
-		resolve_serve(STDIN_FILENO);
-	}
-	fd_close(&pair[1]);
-	r->sock = pair[0];
-	if (pid == -1 || fd_nonblock(r->sock, 1) == -1) {
-		log_warn("resolver");
-		resolver_free(&r);
-	}
 	return r;
 }
-
-/* --- its client --- */
 
 static void
 query_free(struct resolve_query *w)
@@ -218,7 +112,7 @@ resolve_remember(struct resolver *r, const char *host,
 {
 	struct cached	*k = find_cached(r, host);
 
-	assert(a->n <= RESOLVE_MAX && strlen(host) <= HOST_MAX);
+	assert(a->n <= RESOLVE_MAX && strlen(host) <= RESOLVE_HOST);
 	if (a->n == 0)
 		return;
 	if (k == NULL)
@@ -229,7 +123,7 @@ resolve_remember(struct resolver *r, const char *host,
 }
 
 static void
-on_reply(struct resolver *r, const struct reply *reply)
+on_reply(struct resolver *r, const struct resolve_reply *reply)
 {
 	struct resolve_query	*w;
 
@@ -295,21 +189,14 @@ resolve_on_hangup(void *arg)
 static void
 resolve_on_readable(void *arg)
 {
-	struct resolver	*r = arg;
-	struct reply	 reply;
-	ssize_t		 n;
-	size_t		 i;
+	struct resolver		*r = arg;
+	struct resolve_reply	 reply;
+	int			 got;
 
-	n = recv(r->sock, &reply, sizeof(reply), MSG_DONTWAIT);
-	if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {
+	if ((got = resolve_take(r->sock, &reply)) == -1)
 		resolve_on_hangup(r);
-		return;
-	}
-	if (n != (ssize_t)sizeof(reply) || reply.answer.n > RESOLVE_MAX)
-		return;
-	for (i = 0; i < RESOLVE_MAX; i++)
-		reply.answer.address[i][RESOLVE_TEXT - 1] = '\0';
-	on_reply(r, &reply);
+	if (got == 1)
+		on_reply(r, &reply);
 }
 
 static void
@@ -360,11 +247,11 @@ resolve(struct resolver *r, const char *host,
     void (*on_answer)(void *arg, const struct resolve_answer *a), void *arg)
 {
 	struct resolve_query	*w;
-	struct question		 q;
+	struct resolve_question	 q;
 
 	assert(r->loop != NULL && on_answer != NULL);
 	memset(&q, 0, sizeof(q));
-	if (strlen(host) > HOST_MAX) {
+	if (strlen(host) > RESOLVE_HOST) {
 		errno = ENAMETOOLONG;
 		return NULL;
 	}

@@ -7,15 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/dial/resolve_process.h"
 #include "common/dial/wsloop.h"
-
-#define RESOLVE_TEXT	48	/* a numeric address and its NUL */
-#define RESOLVE_MAX	8	/* addresses of a name that are tried */
-
-struct resolve_answer {
-	size_t	 n;			/* 0: there is no such host */
-	char	 address[RESOLVE_MAX][RESOLVE_TEXT];
-};
 
 struct resolver;
 

@@ -1,105 +1,38 @@
 #include "master/hub/fleet/hubnames.h"
 
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include <errno.h>
-#include <netdb.h>
-#include <signal.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/dial/netconfine.h"
+#include "common/dial/resolve_process.h"
 #include "common/fd.h"
 #include "common/log.h"
 
-#define HOST_MAX	256	/* bytes with a NUL (RFC 1035) */
-
-/* A question is a name, its answer an address: packets. */
 struct hubnames {
 	int		 sock;
 	struct io	 io;
+	uint32_t	 last;		/* number of a question */
 	hubnames_fn	*fn;
 	void		*arg;
 };
 
-/* Take one of the addresses, not always the first. */
-static void
-hubnames_look_up(const char *host, char out[NI_MAXHOST])
-{
-	struct addrinfo	 hints, *list, *ai;
-	uint32_t	 n = 0, i;
-
-	out[0] = '\0';
-	memset(&hints, 0, sizeof(hints));
-	hints.ai_socktype = SOCK_STREAM;
-	if (getaddrinfo(host, NULL, &hints, &list) != 0)
-		return;
-	for (ai = list; ai != NULL; ai = ai->ai_next)
-		n++;
-	for (ai = list, i = randombytes_uniform(n); i > 0; i--)
-		ai = ai->ai_next;
-	if (getnameinfo(ai->ai_addr, ai->ai_addrlen, out, NI_MAXHOST, NULL, 0,
-	    NI_NUMERICHOST) != 0)
-		out[0] = '\0';
-	freeaddrinfo(list);
-}
-
-/* lint-ok: ends the process that hubnames_new() forked, and no other. */
-static void NORETURN
-hubnames_serve(int sock)
-{
-	char	 host[HOST_MAX], address[NI_MAXHOST];
-	ssize_t	 n;
-
-	for (;;) {
-		if ((n = recv(sock, host, sizeof(host) - 1, 0)) == -1 &&
-		    errno == EINTR)
-			continue;
-		if (n <= 0)
-			_exit(n == 0 ? 0 : 1);
-		host[n] = '\0';
-		hubnames_look_up(host, address);
-		if (send(sock, address, strlen(address) + 1, MSG_NOSIGNAL) ==
-		    -1)
-			_exit(0);
-	}
-}
-
 struct hubnames *
 hubnames_new(void (*forget)(void *), void *arg)
 {
-	struct hubnames	*n;
-	int		 pair[2];
-	pid_t		 pid;
+	struct resolve_how	 how = { .role = "hub-names",
+				    .forget = forget, .arg = arg,
+				    .confine_self = netconfine_resolver };
+	struct hubnames		*n;
 
-	if ((n = calloc(1, sizeof(*n))) == NULL)
-		return NULL;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ==
-	    -1) {
+	if ((n = calloc(1, sizeof(*n))) != NULL &&
+	    (n->sock = resolve_process(&how)) == -1) {
 		free(n);
-		return NULL;
+		n = NULL;
 	}
-	if ((pid = fork()) == 0) {
-		log_set_role("hub-names");
-		forget(arg);
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
-		    dup2(pair[1], STDIN_FILENO) == -1 ||
-		    syscall(SYS_close_range, 3, ~0U, 0) == -1 ||
-		    netconfine_resolver() == -1) {
-			log_warn("names");
-			_exit(1);
-		}
-		hubnames_serve(STDIN_FILENO);
-	}
-	fd_close(&pair[1]);
-	n->sock = pair[0];
-	if (pid == -1 || fd_nonblock(n->sock, 1) == -1)
-		hubnames_free(&n);
 	return n;
 }
 
@@ -116,23 +49,23 @@ hubnames_free(struct hubnames **np)
 	free(n);
 }
 
+/* Take one of the addresses, not always the first. */
 static void
 hubnames_on_answer(void *arg)
 {
-	struct hubnames	*n = arg;
-	char		 address[NI_MAXHOST];
-	ssize_t		 len;
+	struct hubnames		*n = arg;
+	struct resolve_reply	 r;
+	int			 got;
 
-	if ((len = recv(n->sock, address, sizeof(address) - 1, 0)) == -1 &&
-	    (errno == EAGAIN || errno == EINTR))
-		return;
-	if (len <= 0) {
+	if ((got = resolve_take(n->sock, &r)) == -1) {
 		log_warnx("names: the process that looks them up is gone");
 		io_stop(&n->io);
-		len = 0;
+		n->fn(n->arg, "");
 	}
-	address[len] = '\0';
-	n->fn(n->arg, address);
+	/* The answer to a former question comes too late. */
+	if (got == 1 && r.number == n->last)
+		n->fn(n->arg, r.answer.n == 0 ? "" : r.answer.address[
+		    randombytes_uniform((uint32_t)r.answer.n)]);
 }
 
 int
@@ -149,5 +82,14 @@ hubnames_attach(struct hubnames *n, struct event_base *base, hubnames_fn *fn,
 int
 hubnames_ask(struct hubnames *n, const char *host)
 {
-	return send(n->sock, host, strlen(host), MSG_NOSIGNAL) == -1 ? -1 : 0;
+	struct resolve_question	 q;
+
+	memset(&q, 0, sizeof(q));
+	if (strlen(host) > RESOLVE_HOST) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	q.number = ++n->last;
+	strcpy(q.host, host);
+	return send(n->sock, &q, sizeof(q), MSG_NOSIGNAL) == -1 ? -1 : 0;
 }
