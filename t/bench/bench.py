@@ -15,6 +15,7 @@ import ctypes
 import datetime
 import glob
 import importlib.util
+import json
 import os
 import pathlib
 import platform
@@ -380,7 +381,32 @@ def measure_hub(server, group, bench, work):
              '/CN=localhost', '-keyout', folder + '/key.pem', '-out',
              folder + '/cert.pem'], check=True, stderr=subprocess.DEVNULL)
         os.chmod(folder + '/key.pem', 0o600)
-    return run_bench(bench, [group['name'], server.hub, folder])
+    words = [group['name'], server.hub, folder]
+    if group['name'] != 'hub_two':
+        return run_bench(bench, words)
+    nats = shutil.which('nats-server', path=os.environ['PATH'] + ':/usr/sbin')
+    if nats is None:
+        return {}
+    with subprocess.Popen(
+            [nats, '-a', '127.0.0.1', '-p', '-1', '--ports_file_dir', folder],
+            stderr=subprocess.DEVNULL) as engine:
+        try:
+            return run_bench(bench, words + [engine_url(folder, engine)])
+        finally:
+            engine.kill()
+
+
+def engine_url(folder, engine):
+    """Where a nats-server says that it listens."""
+    path = '%s/nats-server_%d.ports' % (folder, engine.pid)
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            with open(path, encoding='ascii') as f:
+                return json.load(f)['nats'][0]
+        except (OSError, ValueError):
+            time.sleep(0.01)
+    raise SystemExit('nats-server does not listen')
 
 
 def measure(server, group, bench, work, folder):

@@ -236,6 +236,23 @@ bench_hub(const struct bench *b)
 	hub_stop(&h);
 }
 
+/* Each by turns with one alone, so that both see the same machine. */
+void
+bench_hub_two(const struct bench *b)
+{
+	struct hub	 one, two[2];
+
+	hub_start(&one, b, false);
+	hub_start_two(two, b);
+	report(VALUE_hub_two_echo_one, measure_echo(&one));
+	report(VALUE_hub_two_echo, measure_echo(&two[0]));
+	report(VALUE_hub_two_output_one, measure_flood(&one, NULL));
+	report(VALUE_hub_two_output, measure_flood(&two[0], NULL));
+	hub_stop(&one);
+	hub_stop(&two[0]);
+	hub_stop(&two[1]);
+}
+
 void
 bench_hub_tls(const struct bench *b)
 {

@@ -158,7 +158,7 @@ static void
 hub_configure(const struct hub *h, const char *folder)
 {
 	uint8_t	 hash[crypto_hash_sha256_BYTES];
-	char	 hex[2 * sizeof(hash) + 1], text[2048];
+	char	 hex[2 * sizeof(hash) + 1], text[2048], engine[512] = "";
 	const char *scheme = h->tls != NULL ? "https" : "http";
 
 	crypto_hash_sha256(hash, (const uint8_t *)TOKEN, strlen(TOKEN));
@@ -166,19 +166,24 @@ hub_configure(const struct hub *h, const char *folder)
 	snprintf(text, sizeof(text), "bench sha256:%s\n", hex);
 	hub_file(h, "tokens", text);
 	hub_file(h, "secret", "a secret that is long enough for a hub\n");
+	if (h->engine != NULL)
+		snprintf(engine, sizeof(engine), "Engine %s\n"
+		    "HubName hub-%u\nHubUrl http://127.0.0.1:%u\n",
+		    h->engine, h->port, h->port);
 	snprintf(text, sizeof(text), "Listen %s://127.0.0.1:%u\n"
 	    "FleetUrl %s://127.0.0.1:%u\nSecretFile secret\n"
 	    "TokensFile tokens\nRuntimeDirectory %s/run\nHubUser nobody\n"
 	    "RequestRate 1000000\nMaxConnections 19000\nPingInterval 1h\n"
-	    "LogLevel error\n%s%s/cert.pem\nCertificateKey %s/key.pem\n"
+	    "LogLevel error\n%s%s%s/cert.pem\nCertificateKey %s/key.pem\n"
 	    "Match Executor all\n\tMayRegister *\n"
 	    "Match Harness all\n\tMayConnect *\n", scheme, h->port, scheme,
-	    h->port, h->dir, "Certificate ", folder, folder);
+	    h->port, h->dir, engine, "Certificate ", folder, folder);
 	hub_file(h, "conf", text);
 }
 
-void
-hub_start(struct hub *h, const struct bench *b, bool is_tls)
+static void
+hub_start_one(struct hub *h, const struct bench *b, bool is_tls,
+    const char *engine)
 {
 	struct sockaddr_in	 sin;
 	double			 end = now() + START_SECONDS;
@@ -190,6 +195,7 @@ hub_start(struct hub *h, const struct bench *b, bool is_tls)
 	if (b->argv[1] == NULL)
 		errx(2, "a folder with cert.pem and key.pem is missing");
 	memset(h, 0, sizeof(*h));
+	h->engine = engine;
 	snprintf(h->dir, sizeof(h->dir), "%s/hub.XXXXXX", b->argv[1]);
 	if (sodium_init() == -1 || mkdtemp(h->dir) == NULL)
 		err(1, "%s", h->dir);
@@ -208,6 +214,22 @@ hub_start(struct hub *h, const struct bench *b, bool is_tls)
 		nap(0.01);
 	}
 	close(fd);
+}
+
+void
+hub_start(struct hub *h, const struct bench *b, bool is_tls)
+{
+	hub_start_one(h, b, is_tls, NULL);
+}
+
+void
+hub_start_two(struct hub h[2], const struct bench *b)
+{
+	if (b->argv[2] == NULL)
+		errx(2, "the URL of a nats-server is missing");
+	hub_start_one(&h[0], b, false, b->argv[2]);
+	hub_start_one(&h[1], b, false, b->argv[2]);
+	h[0].other = &h[1];
 }
 
 void
@@ -276,9 +298,10 @@ hub_ask(const struct hub *h, struct ticket_path *out, const char *environment,
 		len += n;
 	answer[len] = '\0';
 	side_close(&s);
-	/* The hub was killed, or the executor is not back yet. */
+	/* The hub was killed, or the executor is not back yet, or known. */
 	if (is_harness && (len == 0 ||
-	    strncmp(answer, "HTTP/1.1 409 ", 13) == 0))
+	    strncmp(answer, "HTTP/1.1 409 ", 13) == 0 ||
+	    strncmp(answer, "HTTP/1.1 503 ", 13) == 0))
 		return;
 	if ((path = strstr(answer, ATTACH)) == NULL ||
 	    (n = strcspn(path, "\"")) >= sizeof(out->text))
@@ -347,8 +370,16 @@ hub_attach(const struct hub *h, struct side *out, const char *environment)
 void
 hub_connect(const struct hub *h, struct side *out, const char *environment)
 {
-	struct ticket_path	 path;
+	struct ticket_path	 path = { .text = "" };
+	double			 end = now() + START_SECONDS;
 
-	hub_ask(h, &path, environment, true);
+	while (path.text[0] == '\0') {
+		if (now() > end)
+			errx(1, "no hub has the executor");
+		hub_ask(h->other != NULL ? h->other : h, &path, environment,
+		    true);
+		if (path.text[0] == '\0')
+			nap(0.01);
+	}
 	hub_upgrade(h, out, &path);
 }

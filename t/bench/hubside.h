@@ -33,10 +33,16 @@ struct hub {
 	unsigned short	 port;
 	SSL_CTX		*tls;		/* NULL: plain */
 	char		 dir[128];
+	const char	*engine;	/* URL, or NULL */
+	const struct hub *other;	/* that harnesses ask; or NULL */
 };
 
-/* b->argv: the program, and a folder with cert.pem and key.pem. */
+/*
+ * b->argv: the program, a folder with cert.pem and key.pem, and for two hubs
+ * the URL of a nats-server: harnesses ask the second, which names the first.
+ */
 void	 hub_start(struct hub *h, const struct bench *b, bool is_tls);
+void	 hub_start_two(struct hub h[2], const struct bench *b);
 void	 hub_stop(struct hub *h);
 void	 hub_kill_worker(const struct hub *h);
 

@@ -3,7 +3,6 @@ import importlib
 import os
 import re
 import signal
-import socket
 import subprocess
 
 from client import BUILD, LIMIT, check, main, wait_for
