@@ -404,6 +404,25 @@ START_TEST(test_keep)
 }
 END_TEST
 
+/* Nor while who came back may go on to read it. */
+START_TEST(test_keep_for_reader)
+{
+	procs_on_client_lost(&procs);
+	put(out_fd, "x");
+	turn();
+	proc_on_exit(p, 0);
+	close_pipes();
+	env.set.closed_ttl_ms = 600000;
+	procs_on_client(&procs, false);
+	if (_i == 1) {
+		procs.client_since = 0;		/* long ago */
+		proc_was_read(p);
+	}
+	wait_ms(TTL_MS * 3);
+	ck_assert(!is_forgotten);
+}
+END_TEST
+
 /* Ended processes make room for others, but for what is not read yet. */
 START_TEST(test_many)
 {
@@ -549,6 +568,7 @@ main(void)
 	tcase_add_test(t, test_no_client);
 	tcase_add_test(t, test_forget);
 	tcase_add_loop_test(t, test_keep, 0, 2);
+	tcase_add_loop_test(t, test_keep_for_reader, 0, 2);
 	tcase_add_test(t, test_many);
 	tcase_add_test(t, test_terminate);
 	tcase_add_test(t, test_orphans);

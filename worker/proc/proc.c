@@ -299,12 +299,33 @@ proc_on_exit(struct proc *p, int status)
 	proc_maybe_close(p);
 }
 
+/*
+ * How long to keep a closed process yet, in ms: what a client has not read, as
+ * long as one may resume, and after the resume as long as it reads.
+ */
+static uint64_t
+kept_for(const struct proc *p)
+{
+	const struct procs	*ps = p->procs;
+	uint64_t		 ttl = ps->env->set.closed_ttl_ms, since;
+
+	if (p->is_internal || (p->retain.unread_cost == 0 &&
+	    p->retain.relayed_count == 0 && !p->unreported))
+		return 0;
+	if (!ps->has_client)
+		return ttl;
+	since = clock_ms() - (p->asked_at > ps->client_since ? p->asked_at :
+	    ps->client_since);
+	return since < ttl ? ttl - since : 0;
+}
+
 /* End of the grace period, next kill pass, or end of retention. */
 static void
 proc_on_timer(void *arg)
 {
 	struct proc	*p = arg;
 	struct procs	*ps = p->procs;
+	uint64_t	 ms;
 
 	if (proc_is_being_killed(p)) {
 		proc_kill_again(p);
@@ -312,10 +333,8 @@ proc_on_timer(void *arg)
 	}
 	if (p->state != PROC_CLOSED)
 		return;
-	/* A client may resume: keep what it has not read. */
-	if (!p->is_internal && !ps->has_client && (p->retain.unread_cost > 0 ||
-	    p->retain.relayed_count > 0 || p->unreported)) {
-		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
+	if ((ms = kept_for(p)) > 0) {
+		timer_set(&p->timer_ev, ms);
 		return;
 	}
 	proc_free(&p);

@@ -70,6 +70,7 @@ struct procs {
 	size_t			 parked;	/* bytes of waiting input */
 	uint64_t		 bytes_out, bytes_in;	/* in all */
 	bool			 has_client;	/* events are sent at once */
+	uint64_t		 client_since;	/* ms */
 	bool			 is_held;	/* some output is held back */
 	struct timer		 evict_ev;
 	struct io		 pace_ev;
@@ -125,6 +126,7 @@ struct proc {
 	uint64_t		 kill_until;	/* ms, then yield to others */
 	bool			 is_held;	/* proc_hold() */
 	uint64_t		 caught_up;	/* ms, of a read after resume */
+	uint64_t		 asked_at;	/* ms, of the last read */
 	uint64_t		 started_at;		/* ms, of the start */
 	uint64_t		 bytes_out;
 	char			 command[PROC_NAME_MAX];

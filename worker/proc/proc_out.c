@@ -109,6 +109,7 @@ procs_on_client(struct procs *ps, bool holds)
 	struct proc	*p;
 
 	ps->has_client = true;
+	ps->client_since = clock_ms();
 	/* Held-back output can go to the client. */
 	ps->is_held = true;
 	TAILQ_FOREACH(p, &ps->all, entry) {
@@ -137,9 +138,10 @@ procs_release_unread(struct procs *ps)
 void
 proc_was_read(struct proc *p)
 {
+	p->asked_at = clock_ms();
 	if (!p->retain.catching_up || p->caught_up != 0)
 		return;
-	p->caught_up = clock_ms();
+	p->caught_up = p->asked_at;
 	timer_ensure(&p->procs->evict_ev, EVICT_MS);
 }
 
