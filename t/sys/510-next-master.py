@@ -15,6 +15,7 @@ from client import (Client, RpcError, Server, a_word, check, connect, main,
 lib = importlib.import_module("7common")
 nextlib = importlib.import_module("5next")
 Next, kill, adopted = nextlib.Next, nextlib.kill, nextlib.adopted
+attend = nextlib.attend
 collect, missed = nextlib.collect, nextlib.missed
 worker_now, lines, COUNT = nextlib.worker_now, nextlib.lines, nextlib.COUNT
 
@@ -202,6 +203,10 @@ def ends_in_order():
     check(not os.path.exists(server.run), "something is left")
 
 
+def is_over(c):
+    return any(m["method"] == "process/closed" for m in c.notes)
+
+
 def again_and_again():
     """The next ones die as well: soon, in the middle, at the start."""
     server = Server()
@@ -217,9 +222,13 @@ def again_and_again():
              "unix:/nonexistent/x"], capture_output=True, check=False)
         check(bad.returncode != 0, "it starts")
         server = Next(server)
+        attend(some)
         if round_ % 2:
             adopted(server, len(some))
+            attend(some)
     adopted(server, len(some))
+    wait_for(lambda: attend(some) or all(map(is_over, some)), 2 * LIMIT,
+             "all have ended")
     for c in some:
         lines(c, "p", 250)
         c.close()

@@ -14,6 +14,7 @@ from client import (TMP, Server, check, children, connect, freeze, is_alive,
 
 lib = importlib.import_module("7common")
 nextlib = importlib.import_module("5next")
+attend = nextlib.attend
 LOST = "sessions will not survive this daemon"
 
 
@@ -36,14 +37,15 @@ def two_at_once():
         both = [subprocess.Popen(argv, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE) for _ in range(2)]
-        wait_for(lambda b=both: any(p.poll() is not None for p in b), LIMIT,
-                 "one of two ends")
+        wait_for(lambda b=both: attend([c]) or
+                 any(p.poll() is not None for p in b), LIMIT, "one of two ends")
         loser = next(p for p in both if p.poll() is not None)
         winner = both[1 - both.index(loser)]
         said = loser.stderr.read().decode()
         check(loser.returncode == 1 and "another execsrvd uses" in said, said)
         atexit.register(winner.kill)
-        wait_for(lambda: states(server) == ["attached"], LIMIT, "adopted")
+        wait_for(lambda: attend([c]) or states(server) == ["attached"], LIMIT,
+                 "adopted")
         winner.send_signal(signal.SIGKILL)
         winner.communicate()
     server = nextlib.Next(server)

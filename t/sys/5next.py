@@ -36,6 +36,12 @@ def adopted(server, number):
     check(int(server.status()["not_adopted"]) == 0, "somebody was refused")
 
 
+def attend(clients):
+    """Take what came, pings among it: who answers none for long is closed."""
+    for c in clients:
+        c.pump()
+
+
 def worker_now(client, process):
     """The pid of the worker that serves a client, whoever its parent is."""
     out, _ = client.run(process, "sh", "-c", "echo $PPID")
