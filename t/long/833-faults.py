@@ -83,10 +83,19 @@ def kill(pids):
             os.kill(p, signal.SIGKILL)
 
 
+def attend(busy):
+    """Answer pings."""
+    for b in busy:
+        b.c.pump()
+
+
 def kills():
     """Who is not hit goes on as if nothing were."""
     server = Server("MaxSessions=200", "SpareWorkers=0", "MaxSpareWorkers=0")
-    busy = [Busy(server) for _ in range(SESSIONS)]
+    busy = []
+    while len(busy) < SESSIONS:
+        busy.append(Busy(server))
+        attend(busy)
     done, worst = collections.Counter(), 0.0
     for n in range(count("KILLS", 100)):
         kind = RNG.choice(["worker", "template", "agent", "http"])
@@ -119,8 +128,7 @@ def kills():
         done[kind] += 1
         for other in RNG.sample(busy, 5):
             worst = max(worst, other.echo())
-        for other in busy:
-            other.c.pump()      # which answers pings
+        attend(busy)
     for other in busy:
         other.echo()
         check(with_word(other.word), "its command lives")
