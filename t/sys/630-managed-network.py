@@ -251,6 +251,67 @@ def of_another_user():
     server.stop()
 
 
+def proxy_of(c):
+    """Where a proxy is that leads to this machine."""
+    c.start("p", "/bin/sh", "-c", "echo $HTTP_PROXY; exec sleep 1000",
+            **managed({"127.0.0.1": "allow"}))
+    return "127.0.0.1", int(line(c, "p").rsplit(":", 1)[1])
+
+
+def to_proxy(proxy):
+    """A connection of the session's user."""
+    os.seteuid(NOBODY)
+    try:
+        end = socket.socket()
+    finally:
+        os.seteuid(0)
+    end.settimeout(LIMIT)
+    end.connect(proxy)
+    return end
+
+
+def read_to(end, what=None):
+    """Until that has come, or else to the end."""
+    got = b""
+    while what is None or what not in got:
+        if not (data := end.recv(65536)):
+            break
+        got += data
+    return got
+
+
+def last_of_answers():
+    """Answers that end with their connection, that break off, or are none."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(LIMIT)
+    port = listener.getsockname()[1]
+    server = Server(prefix=AS_NOBODY, run=False)
+    c = join(server)
+    proxy, failed = proxy_of(c), b"upstream failure"
+    for said, status, body in (
+            (b"HTTP/1.0 200 OK\r\n\r\nabc", b"200", b"abc"),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc", b"200",
+             b"abc"),
+            (b"", b"502", failed),
+            (b"HTTP/1.1 200 OK\r\n", b"502", failed),
+            (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", b"502", failed),
+            (b"nonsense\r\n\r\n", b"502", failed)):
+        end = to_proxy(proxy)
+        end.sendall(b"GET http://127.0.0.1:%d/ HTTP/1.1\r\n"
+                    b"Host: 127.0.0.1:%d\r\n\r\n" % (port, port))
+        there = listener.accept()[0]
+        there.settimeout(LIMIT)
+        read_to(there, b"\r\n\r\n")
+        there.sendall(said)
+        there.close()
+        head, _, got = read_to(end).partition(b"\r\n\r\n")
+        check((head[9:12], got) == (status, body), "%s: %s, %s" % (said, head,
+                                                                  got))
+        end.close()
+    c.close()
+    server.stop()
+
+
 BULK = 64 << 20
 
 
@@ -260,15 +321,7 @@ def bulk():
     port = listener.getsockname()[1]
     server = Server(prefix=AS_NOBODY, run=False)
     c = join(server)
-    c.start("p", "/bin/sh", "-c", "echo $HTTP_PROXY; exec sleep 1000",
-            **managed({"127.0.0.1": "allow"}))
-    proxy = ("127.0.0.1", int(line(c, "p").rsplit(":", 1)[1]))
-    os.seteuid(NOBODY)
-    try:
-        ends = [socket.socket()]
-    finally:
-        os.seteuid(0)
-    ends[0].connect(proxy)
+    ends = [to_proxy(proxy_of(c))]
     ends[0].sendall(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % port)
     ends.append(listener.accept()[0])
     head = b""
@@ -514,5 +567,5 @@ def questions():
 
 if not os.path.exists("/usr/bin/python3"):
     skip("no Python for other users")
-main(attacks, dead_proxy, of_another_user, bulk, bound, told, answers,
-     next_master, by_hand, questions)
+main(attacks, dead_proxy, of_another_user, last_of_answers, bulk, bound, told,
+     answers, next_master, by_hand, questions)

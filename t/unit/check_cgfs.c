@@ -169,6 +169,25 @@ START_TEST(test_remove)
 }
 END_TEST
 
+/* A folder that is no control group is not emptied. */
+START_TEST(test_no_group)
+{
+	const char	*tmp = getenv("TMPDIR");
+	char		 dir[64], below[72];
+	unsigned	 budget = 100;
+
+	snprintf(dir, sizeof(dir), "%.40s/cgfs.XXXXXX", tmp != NULL ? tmp :
+	    "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(below, sizeof(below), "%s/a", dir);
+	ck_assert_int_eq(mkdir(below, 0755), 0);
+	ck_assert_int_eq(cgfs_remove(AT_FDCWD, dir, &budget), -1);
+	ck_assert_int_eq(errno, ENOTEMPTY);
+	ck_assert_int_eq(rmdir(below), 0);
+	ck_assert_int_eq(cgfs_remove(AT_FDCWD, dir, &budget), 0);
+}
+END_TEST
+
 /* Whoever makes them deep does not make us go as deep. */
 START_TEST(test_deep)
 {
@@ -273,6 +292,7 @@ main(void)
 	tcase_add_test(t, test_parse_too_long);
 	tcase_add_test(t, test_claim_too_long);
 	tcase_add_test(t, test_remove);
+	tcase_add_test(t, test_no_group);
 	tcase_add_test(t, test_deep);
 	tcase_add_test(t, test_kill);
 	suite_add_tcase(s, t);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/dial/dial.h"
 #include "common/dial/resolve.h"
 #include "common/fd.h"
 #include "common/log.h"
@@ -73,6 +74,35 @@ names(void)
 	return has_asked;
 }
 
+/* --- dialing --- */
+
+/* A connection that is being made, or none. */
+static bool
+dialing(void)
+{
+	static const struct dial_events	 none;
+	struct dialer			 d = { .loop = &loop };
+	struct target			 t;
+	struct dial			*c;
+	bool				 is_made;
+
+	ck_assert_int_eq(wsloop_init(&loop), 0);
+	ck_assert_ptr_nonnull(d.resolver = resolver_start(be_itself));
+	ck_assert_int_eq(resolver_attach(d.resolver, &loop, on_gone, NULL), 0);
+	memset(&t, 0, sizeof(t));
+	strcpy(t.host, "127.0.0.1");
+	fault_begin();
+	c = dial_new(&d, &t, "GET", 1000, &none, NULL);
+	fault_end();
+	is_made = c != NULL;
+	dial_free(&c);
+	resolver_free(&d.resolver);
+	wsloop_fini(&loop);
+	while (waitpid(-1, NULL, 0) > 0)
+		continue;
+	return is_made;
+}
+
 /* --- connections --- */
 
 static int	 got;
@@ -128,6 +158,7 @@ connections(void)
 
 static const struct scenario	 list[] = {
 	SCENARIO(names),
+	SCENARIO(dialing),
 	SCENARIO(connections),
 };
 

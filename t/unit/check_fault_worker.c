@@ -22,6 +22,7 @@
 #include "worker/conn/conn.h"
 #include "worker/fs/fsop.h"
 #include "worker/fs/pathwatch.h"
+#include "worker/http/helper/http_transfer.h"
 #include "worker/os/rlimits.h"
 #include "worker/proc/proc.h"
 #include "worker/session/asciicast.h"
@@ -627,6 +628,49 @@ recording(void)
 	return ok;
 }
 
+/* --- requests of execsrv-http --- */
+
+static void
+on_transfer(void *arg, CURL *easy, CURLcode result)
+{
+	(void)arg;
+	(void)easy;
+	ck_abort_msg("ended: %d", (int)result);
+}
+
+/* One is sent with all of its headers, or not at all. */
+static bool
+http_request(void)
+{
+	struct event_base		*base = event_base_new();
+	struct http_loop		*loop;
+	struct http_transfer		*t;
+	const struct curl_slist		*l;
+	unsigned			 n = 0;
+	bool				 ok;
+
+	ck_assert_ptr_nonnull(base);
+	ck_assert_ptr_nonnull(loop = http_loop_new(base, on_transfer, NULL));
+	fault_begin();
+	ok = http_transfer_new(&t, "GET", "http://u:p@127.0.0.1/") ==
+	    HTTP_URL_OK;
+	if (ok) {
+		t->loop = loop;
+		ok = http_fields_add(&t->headers, "x-a", "1", false) == 0 &&
+		    http_transfer_start(t) == 0;
+		for (l = t->list; l != NULL; l = l->next)
+			n++;
+	}
+	http_transfer_free(&t);
+	fault_end();
+	/* Ours, the user, and the three that libcurl would choose. */
+	if (ok)
+		ck_assert_uint_eq(n, 5);
+	http_loop_free(&loop);
+	event_base_free(base);
+	return ok;
+}
+
 static const struct scenario	 list[] = {
 	SCENARIO(looking),
 	SCENARIO(changing),
@@ -639,6 +683,7 @@ static const struct scenario	 list[] = {
 	SCENARIO(output_kept),
 	SCENARIO(websocket),
 	SCENARIO(recording),
+	SCENARIO(http_request),
 };
 
 int

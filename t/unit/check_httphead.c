@@ -64,6 +64,11 @@ static const struct sample {
 	ROW(READY, READYZ "Host: 192.168.1.255:65535\r\n" END),
 	ROW(READY, READYZ "Host: [::1]\r\n" END),
 	ROW(READY, READYZ "Host: [::1]:80\r\n" END),
+	/* as long as an address can be, and one more */
+	ROW(READY, READYZ "Host: [0000:0000:0000:0000:0000:ffff:"
+	    "255.255.255.255]\r\n" END),
+	ROW(403, READYZ "Host: [00000:0000:0000:0000:0000:ffff:"
+	    "255.255.255.255]\r\n" END),
 	ROW(READY, READYZ "Host: [2001:DB8::ffff:1.2.3.4]:80\r\n" END),
 	ROW(READY, READYZ "Host:[0:0:0:0:0:0:0:0] \r\n" END),
 	ROW(403, READYZ "Host: example.com\r\n" END),

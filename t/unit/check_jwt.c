@@ -225,6 +225,68 @@ START_TEST(test_needs_subject)
 }
 END_TEST
 
+/* What is made of them: names with commas behind each; NULL: malformed. */
+static const struct {
+	const char	*claim, *want;
+} groups[] = {
+	{ "\"x\":1", "" }, { "\"groups\":null", "" }, { "\"groups\":[]", "" },
+	{ "\"groups\":\"a b\"", "a b," }, { "\"groups\":[\"a\"]", "a," },
+	{ "\"groups\":[\"b\",\"a\",\"b\"]", "b,a,b," },
+	{ "\"groups\":\"\"", NULL }, { "\"groups\":[\"a\",\"\"]", NULL },
+	{ "\"groups\":7", NULL }, { "\"groups\":[\"a\",7]", NULL },
+	{ "\"groups\":{\"a\":\"b\"}", NULL }, { "\"groups\":true", NULL },
+	{ "\"groups\":[[\"a\"]]", NULL }, { "\"groups\":[null]", NULL },
+	{ "\"groups\":\"a\\u001f\"", NULL },
+	{ "\"groups\":[\"a\\u007f\"]", NULL },
+};
+
+static enum jwt_verdict
+judge_groups(const char *claim, struct jwt_groups *g)
+{
+	char	 claims[JWT_MAX], text[2 * JWT_MAX];
+	size_t	 n;
+
+	snprintf(claims, sizeof(claims), "{\"exp\":1000,%s}", claim);
+	n = make(text, sizeof(text), HEADER, claims);
+	return jwt_judge_groups(&rules, text, n, 0, subject, g);
+}
+
+START_TEST(test_groups)
+{
+	struct jwt_groups	 g;
+	char			 got[64] = "";
+	size_t			 i;
+
+	if (groups[_i].want == NULL) {
+		ck_assert_int_eq(judge_groups(groups[_i].claim, &g),
+		    JWT_MALFORMED);
+		return;
+	}
+	ck_assert_int_eq(judge_groups(groups[_i].claim, &g), JWT_GOOD);
+	for (i = 0; i < g.n; i++) {
+		strcat(got, g.name[i]);
+		strcat(got, ",");
+	}
+	ck_assert_str_eq(got, groups[_i].want);
+}
+END_TEST
+
+START_TEST(test_many_groups)
+{
+	struct jwt_groups	 g;
+	char			 claim[JWT_MAX / 2] = "\"groups\":[\"a\"";
+	size_t			 i;
+
+	for (i = 1; i < JWT_GROUPS_MAX + (size_t)_i; i++)
+		strcat(claim, ",\"a\"");
+	strcat(claim, "]");
+	ck_assert_int_eq(judge_groups(claim, &g), _i == 0 ? JWT_GOOD :
+	    JWT_MALFORMED);
+	if (_i == 0)
+		ck_assert_uint_eq(g.n, JWT_GROUPS_MAX);
+}
+END_TEST
+
 START_TEST(test_long)
 {
 	static char	 claims[2 * JWT_MAX], text[4 * JWT_MAX];
@@ -258,6 +320,8 @@ main(void)
 	tcase_add_test(t, test_parties);
 	tcase_add_loop_test(t, test_subjects, 0, N(subjects));
 	tcase_add_loop_test(t, test_needs_subject, 0, N(subjects));
+	tcase_add_loop_test(t, test_groups, 0, N(groups));
+	tcase_add_loop_test(t, test_many_groups, 0, 2);
 	tcase_add_test(t, test_long);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
