@@ -82,13 +82,13 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 	}
 	child_set_state(c, CHILD_SERVING);
 	assert(c->route->owner == c);
-	if (route_opened(c->route))
+	if (route_opened(c->route, in->operates))
 		return;
 	STAT_INC(c->master, opened);
 	route_audit(c->route, (struct audit_what){
 	    .event = AUDIT_session_opened, .client = in->client,
 	    .peer = c->peer.text, .listener = c->peer.listener });
-	if (policy_exceeded(c->master, &c->peer)) {
+	if (policy_exceeded(c->master, &c->peer, in->operates)) {
 		turn_away(c);
 		child_stop(c, true);
 	}
@@ -398,7 +398,7 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 	give_log(c);
 	if (!r->opened) {
 		/* Its client had the answer, the master did not know. */
-		route_opened(r);
+		route_opened(r, false);
 		STAT_INC(c->master, opened);
 		route_audit(r, (struct audit_what){
 		    .event = AUDIT_session_opened, .peer = r->peer });

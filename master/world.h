@@ -172,6 +172,7 @@ struct world_routes {
 	struct map		 by_id;		/* by session id */
 	struct map		 clients, users;	/* see struct tally */
 	size_t			 in_state[WORLD_ROUTE_STATES];
+	size_t			 operators;	/* of those that live */
 	unsigned		 next_number;
 };
 

@@ -146,6 +146,7 @@ struct execsrv_options {
 	int		 open_ms;	/* how long to try for the first
 					   connection; 0: once */
 	bool		 take;		/* resume_session from its client */
+	bool		 operate;	/* for session/operate alone */
 	EXECSRV_ROOM(8);
 };
 

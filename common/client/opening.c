@@ -94,6 +94,7 @@ opening_take_options(struct opening *o, const struct execsrv_options *options,
 	if (options->initialize_ms > 0)
 		o->initialize_ms = options->initialize_ms;
 	o->takes = options->take;
+	o->operates = options->operate;
 	if (options->open_ms > 0)
 		o->open_ms = options->open_ms;
 	if (options->bearer_token != NULL &&
@@ -188,6 +189,8 @@ opening_put_initialize(const struct opening *o, struct buf *b)
 		json_out_pair(&out, "resumeSessionId", session);
 	if (o->session[0] == '\0' && o->resume[0] != '\0' && o->takes)
 		json_out_pair_bool(&out, "execsrvTake", true);
+	if (session[0] == '\0' && o->operates)
+		json_out_pair_bool(&out, "execsrvOperates", true);
 	/* Of a session of our own it is known what its server takes. */
 	if (o->session[0] != '\0' && opening_can(o, "execsrvHold"))
 		json_out_pair_bool(&out, "execsrvHold", true);

@@ -31,6 +31,7 @@ struct opening {
 	int			 open_ms;	/* 0: tried once */
 	char			 resume[128];	/* a session; empty: none */
 	bool			 takes;		/* it from its client */
+	bool			 operates;	/* and does nothing else */
 	char			 tag[24];	/* in ids, of such a session */
 	/* What initialize told. */
 	enum session_phase	 phase;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/limit.h"
 #include "common/log.h"
 #include "master/auth/allow.h"
 #include "master/auth/names.h"
@@ -646,12 +647,15 @@ is_too_much(const struct master *m, const struct conf *c,
 }
 
 bool
-policy_exceeded(struct master *m, struct peer *p)
+policy_exceeded(struct master *m, struct peer *p, bool operates)
 {
 	const struct conf	*c;
 	struct conf		 room;
 	bool			 is = true;
 
+	if (operates)
+		return route_operators(m) > LIMIT_OPERATORS ||
+		    route_operators_of(m, p->identity) > LIMIT_OPERATORS_USER;
 	if ((c = policy_get(m, p, &room)) != NULL) {
 		is = is_too_much(m, c, p, 0);
 		policy_put(c, &room);

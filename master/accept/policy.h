@@ -53,6 +53,8 @@ int		 policy_admit(struct master *m, struct peer *p,
 
 /*
  * Whether the sessions of a peer, with the one just opened, exceed the limits:
- * several may have been admitted before any of them was open.
+ * several may have been admitted before any of them was open.  operates: it is
+ * for session/operate alone, of which there may be a few more.
  */
-bool		 policy_exceeded(struct master *m, struct peer *p);
+bool		 policy_exceeded(struct master *m, struct peer *p,
+		    bool operates);

@@ -145,6 +145,7 @@ chooser_connect(struct chooser *c, const char *name)
 
 	if (chooser_find(c, name, &s) == 0) {
 		server_set_how(&s, &how);
+		how.operate = true;
 		if ((c->x = execsrv_open(s.url, &how, &e)) == NULL)
 			fprintf(stderr, "execsrvctl: %s\n", e.text);
 	}

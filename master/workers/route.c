@@ -24,6 +24,7 @@ struct tally {
 	struct map		*map;		/* routes.clients or .users */
 	size_t			 routes;	/* that refer to it */
 	size_t			 live;		/* opened, with a worker */
+	size_t			 operators;	/* the same, for that alone */
 	size_t			 nkept;
 	struct route_list	 kept;		/* tombstones, oldest first */
 	size_t			 len;
@@ -66,7 +67,7 @@ tally_put(struct tally **tp)
 	assert(t->routes > 0);
 	if (--t->routes > 0)
 		return;
-	assert(t->live == 0 && t->nkept == 0);
+	assert(t->live == 0 && t->operators == 0 && t->nkept == 0);
 	map_del(t->map, &t->node);
 	free(t);
 }
@@ -83,11 +84,19 @@ is_kept(enum route_state state)
 	return state == ROUTE_KEPT || state == ROUTE_LOST;
 }
 
+/* Where a session that is live counts. */
+static size_t *
+live_of(struct route *r)
+{
+	return r->operates ? &r->client->operators : &r->client->live;
+}
+
 static void
 route_enter_state(struct route *r)
 {
 	r->master->routes.in_state[r->state]++;
-	r->client->live += is_live(r->state);
+	*live_of(r) += is_live(r->state);
+	r->master->routes.operators += r->operates && is_live(r->state);
 	if (is_kept(r->state)) {
 		r->user->nkept++;
 		TAILQ_INSERT_TAIL(&r->user->kept, r, kept_entry);
@@ -99,8 +108,9 @@ route_leave_state(struct route *r)
 {
 	assert(r->master->routes.in_state[r->state] > 0);
 	r->master->routes.in_state[r->state]--;
-	assert(!is_live(r->state) || r->client->live > 0);
-	r->client->live -= is_live(r->state);
+	assert(!is_live(r->state) || *live_of(r) > 0);
+	*live_of(r) -= is_live(r->state);
+	r->master->routes.operators -= r->operates && is_live(r->state);
 	if (is_kept(r->state)) {
 		r->user->nkept--;
 		TAILQ_REMOVE(&r->user->kept, r, kept_entry);
@@ -406,11 +416,13 @@ route_used(struct route *r, const Ipc__Used *used)
 }
 
 bool
-route_opened(struct route *r)
+route_opened(struct route *r, bool operates)
 {
 	bool	 was = r->opened;
 
 	assert(r->owner != NULL);
+	if (r->state == ROUTE_NEW)
+		r->operates = operates;
 	r->opened = r->attached = true;
 	route_recount(r);
 	route_record(r);
@@ -486,7 +498,7 @@ size_t
 route_count(const struct master *m)
 {
 	return m->routes.in_state[ROUTE_ATTACHED] +
-	    m->routes.in_state[ROUTE_DETACHED];
+	    m->routes.in_state[ROUTE_DETACHED] - m->routes.operators;
 }
 
 size_t
@@ -496,6 +508,21 @@ route_count_of(const struct master *m, const char *identity)
 				    strlen(identity));
 
 	return t != NULL ? t->live : 0;
+}
+
+size_t
+route_operators(const struct master *m)
+{
+	return m->routes.operators;
+}
+
+size_t
+route_operators_of(const struct master *m, const char *identity)
+{
+	const struct tally	*t = map_find(&m->routes.clients, identity,
+				    strlen(identity));
+
+	return t != NULL ? t->operators : 0;
 }
 
 static bool

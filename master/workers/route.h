@@ -51,6 +51,7 @@ struct route {
 	bool			 opened;	/* the client has the id */
 	bool			 attached;
 	bool			 lost;		/* its worker died */
+	bool			 operates;	/* and counts for no limit */
 	int			 slot;		/* in m->records; or -1 */
 	char			 peer[PEER_TEXT_MAX];
 	uint64_t		 born;		/* ms */
@@ -93,8 +94,11 @@ void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
 /* Give a tombstone an owner. */
 void	 route_revive(struct route *r, struct child *owner);
 
-/* Its client has the id now, and is attached.  Whether it had it before. */
-bool	 route_opened(struct route *r);
+/*
+ * Its client has the id now, and is attached; operates: for session/operate
+ * alone.  Whether it had it before.
+ */
+bool	 route_opened(struct route *r, bool operates);
 
 /* Its client has attached, has detached. */
 void	 route_attached(struct route *r);
@@ -113,6 +117,10 @@ void	 route_lose(struct route *r);
 /* Count sessions with a worker: all, those of an identity. */
 size_t	 route_count(const struct master *m);
 size_t	 route_count_of(const struct master *m, const char *identity);
+
+/* Count those for session/operate alone, which are not in there. */
+size_t	 route_operators(const struct master *m);
+size_t	 route_operators_of(const struct master *m, const char *identity);
 
 /* Write an event to the audit log, with number, identity and uid filled in. */
 void	 route_audit(const struct route *r, struct audit_what what);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/limit.h"
 #include "master/accept/policy.h"
 #include "master/auth/tokens.h"
 #include "master/workers/route.h"
@@ -97,6 +98,23 @@ route_count_of(const struct master *master, const char *identity)
 	    strcmp(identity, local(OTHER + 1).identity) == 0 ? 2 : 0];
 }
 
+/* Those for session/operate alone: of OTHER; of all others. */
+static size_t	 operators[2];
+
+size_t
+route_operators(const struct master *master)
+{
+	ck_assert_ptr_eq(master, &m);
+	return operators[0] + operators[1];
+}
+
+size_t
+route_operators_of(const struct master *master, const char *identity)
+{
+	ck_assert_ptr_eq(master, &m);
+	return operators[strcmp(identity, local(OTHER).identity) != 0];
+}
+
 /* --- */
 
 static void
@@ -104,6 +122,7 @@ start(uid_t user, const char *conf)
 {
 	memset(&m, 0, sizeof(m));
 	memset(sessions, 0, sizeof(sessions));
+	memset(operators, 0, sizeof(operators));
 	euid = user;
 	m.start.is_root = user == 0;
 	ck_assert_msg(load(conf) == 0, "%s", e.text);
@@ -273,17 +292,41 @@ START_TEST(test_full)
 	for (i = 0; i < 4; i++) {
 		ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
 		ck_assert_int_eq(full, i >= 2);
-		ck_assert(policy_exceeded(&m, &p) == (i > 2));
+		ck_assert(policy_exceeded(&m, &p, false) == (i > 2));
 		ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
 		ck_assert(!full);
 		sessions[i < 3]++;
 	}
 	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
 	ck_assert(full);
-	ck_assert(!policy_exceeded(&m, &q));
+	ck_assert(!policy_exceeded(&m, &q, false));
 	sessions[1]--;
 	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
 	ck_assert(!full);
+	stop();
+}
+END_TEST
+
+/* Who only asks what there is may do so when it is full, but not at will. */
+START_TEST(test_operators)
+{
+	struct peer	 p = local(OTHER), q = local(OTHER + 1);
+
+	start(0, "MaxSessions 1\nMaxSessionsPerUser 1\n");
+	sessions[1] = sessions[2] = 2;
+	operators[0] = LIMIT_OPERATORS_USER;
+	operators[1] = LIMIT_OPERATORS - LIMIT_OPERATORS_USER;
+	ck_assert(policy_exceeded(&m, &p, false));
+	ck_assert(!policy_exceeded(&m, &p, true));
+	operators[0]++;
+	ck_assert(policy_exceeded(&m, &p, true));
+	operators[0]--;
+	operators[1]++;
+	ck_assert(policy_exceeded(&m, &p, true));
+	operators[1] = LIMIT_OPERATORS_USER;
+	ck_assert(!policy_exceeded(&m, &q, true));
+	operators[1]++;
+	ck_assert(policy_exceeded(&m, &q, true));
 	stop();
 }
 END_TEST
@@ -303,6 +346,7 @@ main(void)
 	tcase_add_test(t, test_unknown);
 	tcase_add_test(t, test_tokens);
 	tcase_add_test(t, test_full);
+	tcase_add_test(t, test_operators);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -204,7 +204,7 @@ session(unsigned i, const char *identity, uid_t uid)
 {
 	struct route	*r = worker(i, identity, uid);
 
-	ck_assert(!route_opened(r));
+	ck_assert(!route_opened(r, false));
 	children[i].state = CHILD_SERVING;
 	return r;
 }
@@ -653,6 +653,31 @@ START_TEST(test_word_of_release)
 }
 END_TEST
 
+/* Those for session/operate alone count for themselves. */
+START_TEST(test_operators)
+{
+	struct route	*a = worker(0, "uid:1", 1);
+	struct route	*b = session(1, "uid:1", 1);
+
+	ck_assert(!route_opened(a, true));
+	ck_assert(route_opened(a, false));	/* too late */
+	ck_assert(a->operates && !b->operates);
+	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 1);
+	ck_assert_uint_eq(route_operators(&m), 1);
+	ck_assert_uint_eq(route_operators_of(&m, "uid:1"), 1);
+	ck_assert_uint_eq(route_operators_of(&m, "uid:2"), 0);
+	ck_assert_uint_eq(m.routes.in_state[ROUTE_ATTACHED], 2);
+	route_detached(a);
+	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_uint_eq(route_operators(&m), 1);
+	route_free(&children[0].route);
+	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_uint_eq(route_operators(&m), 0);
+	ck_assert_uint_eq(route_operators_of(&m, "uid:1"), 0);
+}
+END_TEST
+
 /* What state a session is in, and how many are. */
 START_TEST(test_states)
 {
@@ -662,8 +687,8 @@ START_TEST(test_states)
 
 	ck_assert_int_eq(a->state, ROUTE_NEW);
 	ck_assert_uint_eq(route_count(&m), 1);
-	ck_assert(!route_opened(a));
-	ck_assert(route_opened(a));
+	ck_assert(!route_opened(a, false));
+	ck_assert(route_opened(a, false));
 	ck_assert_int_eq(a->state, ROUTE_ATTACHED);
 	ck_assert_uint_eq(n[ROUTE_ATTACHED], 2);
 	route_detached(a);
@@ -700,7 +725,7 @@ START_TEST(test_flat)
 		strcpy(owners[i].peer.identity, "uid:1");
 		ck_assert_ptr_nonnull(r = owners[i].route =
 		    route_new(&owners[i]));
-		route_opened(r);
+		route_opened(r, false);
 		if (i == MANY / 2)
 			middle = r;
 	}
@@ -812,6 +837,7 @@ main(void)
 	tcase_add_test(t, test_released_meanwhile);
 	tcase_add_test(t, test_released_first);
 	tcase_add_test(t, test_word_of_release);
+	tcase_add_test(t, test_operators);
 	tcase_add_test(t, test_states);
 	tcase_add_test(t, test_flat);
 	tcase_add_test(t, test_bound);

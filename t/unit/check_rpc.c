@@ -28,6 +28,7 @@ static char		 did[1024];	/* each in a line */
 static bool		 has_long_frame;
 static bool		 send_ends;	/* the connection */
 static int		 received;	/* what session_received() says */
+static bool		 operates;	/* the session, and no more */
 static struct rpc_req	*kept;		/* the last one */
 static unsigned		 ncancelled, ncleared, nsent;
 static char		*raw;		/* as the handler got it, or NULL */
@@ -147,6 +148,14 @@ session_received(struct session *of, uint64_t bytes)
 	note(text, (size_t)snprintf(text, sizeof(text), "received %llu",
 	    (unsigned long long)bytes));
 	return received;
+}
+
+/* In the place of a session for session/operate alone. */
+bool
+session_operates(const struct session *of)
+{
+	ck_assert_ptr_eq(of, &s);
+	return operates;
 }
 
 void
@@ -461,6 +470,20 @@ START_TEST(test_phases)
 	s.conn = CONN;
 	rpc_on_conn(&rpc, CONN);
 	ck_assert_int_eq(rpc.phase, PHASE_NEW);
+}
+END_TEST
+
+/* A session for session/operate alone has that, its output, and its end. */
+START_TEST(test_operates)
+{
+	operates = true;
+	message(INFO("1"));
+	DID(ERROR("-32600", "this session is for session/operate alone", "1"));
+	message("{\"id\":2,\"method\":\"session/operate\",\"params\":"
+	    "{\"command\":\"ps\"}}");
+	DID("session/operate\n" OK("2"));
+	message("{\"id\":4,\"method\":\"session/close\"}");
+	DID("session/close\n" OK("4"));
 }
 END_TEST
 
@@ -847,6 +870,7 @@ main(void)
 	tcase_add_loop_test(t, test_methods, 0, (int)METHODS);
 	tcase_add_test(t, test_params);
 	tcase_add_test(t, test_phases);
+	tcase_add_test(t, test_operates);
 	tcase_add_loop_test(t, test_initialize_twice, 0, 2);
 	tcase_add_loop_test(t, test_long_initialize, 0, 2);
 	tcase_add_loop_test(t, test_unknown_note, 0, 5);

@@ -435,6 +435,14 @@ rpc_has_data(const struct field *f)
 	return false;
 }
 
+/* Whether a session for session/operate alone may ask for it. */
+static bool
+is_for_operators(rpc_fn *fn)
+{
+	return fn == rpc_operate || fn == rpc_operate_tail ||
+	    fn == rpc_session_close;
+}
+
 static void
 dispatch(struct rpc *rpc, struct rpc_req *req, const struct envelope *e,
     const struct rpc_message *msg)
@@ -470,6 +478,9 @@ dispatch(struct rpc *rpc, struct rpc_req *req, const struct envelope *e,
 	}
 	if (m->phase == PHASE_NEW && rpc->phase != PHASE_NEW)
 		rpc_error(req, ERR_INITIALIZED, NULL);
+	else if (session_operates(rpc->session) && !is_for_operators(m->fn))
+		rpc_error(req, ERR_MALFORMED, "this session is for "
+		    "session/operate alone");
 	else if (m->phase > rpc->phase)
 		rpc_error(req, rpc->phase == PHASE_NEW ? ERR_NOT_INITIALIZED :
 		    ERR_NOT_READY, NULL);

@@ -81,7 +81,9 @@ rpc_session_initialize(struct rpc *rpc, struct rpc_req *req, void *params,
 		return;
 	}
 	session_set_delivery(s, p->has_receipts, p->holds);
-	if (p->resume.s == NULL && (why = session_refuses(s)) != NULL) {
+	if (p->resume.s == NULL && p->operates && session_is_new(s)) {
+		session_set_operates(s);
+	} else if (p->resume.s == NULL && (why = session_refuses(s)) != NULL) {
 		rpc_error(req, ERR_TOO_MANY, why);
 		return;
 	}

@@ -41,6 +41,7 @@ struct link {
 	unsigned	 nkept;
 	const char	*client;	/* its name, borrowed; or NULL */
 	bool		 operates;	/* the master answers Operate */
+	bool		 is_operator;	/* the session does nothing else */
 	struct successor successor;
 	struct timer	 again_ev;
 };
@@ -264,7 +265,14 @@ link_opened(struct link *l)
 
 	if (l->client != NULL)
 		out.client = (char *)(uintptr_t)l->client;
+	out.operates = l->is_operator;
 	link_put(l, IPC_opened, &out, -1);
+}
+
+void
+link_set_operator(struct link *l)
+{
+	l->is_operator = true;
 }
 
 void

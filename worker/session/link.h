@@ -51,6 +51,9 @@ void	 link_report(struct link *l, const Ipc__Report *out);
 void	 link_client(struct link *l, const char *name);
 
 void	 link_opened(struct link *l);
+
+/* link_opened() says that the session is for session/operate alone. */
+void	 link_set_operator(struct link *l);
 void	 link_attached(struct link *l);
 void	 link_detached(struct link *l);
 

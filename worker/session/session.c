@@ -258,7 +258,8 @@ on_conn_end(void *arg, const char *why)
 	budget_on_conn_end(&s->budget);
 	s->lingering++;
 	s->events->on_conn(s->arg, NULL);
-	if (s->client.is_stdio && s->state != SESSION_CLOSING)
+	if ((s->client.is_stdio || s->client.operates) &&
+	    s->state != SESSION_CLOSING)
 		session_end(s, why, 0);
 	else if (s->state == SESSION_ATTACHED)
 		detach(s, why);
@@ -321,6 +322,19 @@ session_refuses(struct session *s)
 		s->was_refused = true;
 	}
 	return s->refusal;
+}
+
+void
+session_set_operates(struct session *s)
+{
+	s->client.operates = true;
+	link_set_operator(s->link);
+}
+
+bool
+session_operates(const struct session *s)
+{
+	return s->client.operates;
 }
 
 void

@@ -68,6 +68,7 @@ struct session_client {
 	char	 peer[80];	/* address, for logs */
 	bool	 is_stdio;
 	bool	 is_relayed;	/* by an uplink */
+	bool	 operates;	/* and does nothing else */
 };
 
 /* Acknowledgement of output, by stream positions (conn_pos()). */
@@ -198,6 +199,13 @@ void	 session_set_client(struct session *s, const char *name, size_t len);
 
 /* Return why no new session may begin, or NULL; reports it to the master. */
 const char *session_refuses(struct session *s);
+
+/*
+ * The session is for session/operate alone: it may begin where others may not,
+ * owns nothing, and ends with its connection.
+ */
+void	 session_set_operates(struct session *s);
+bool	 session_operates(const struct session *s);
 
 /*
  * has_receipts: output is acknowledged by session_received().  holds: nothing

@@ -29,7 +29,7 @@ class Options(Structure):
                 ("recover_ms", c_int), ("silence_ms", c_int),
                 ("resume_session", c_char_p), ("no_wait", c_bool),
                 ("ca_file", c_char_p), ("reach_program", c_char_p),
-                ("open_ms", c_int), ("take", c_bool),
+                ("open_ms", c_int), ("take", c_bool), ("operate", c_bool),
                 ("reserved", c_void_p * 8)]
 
 
