@@ -91,11 +91,27 @@ has_next(const struct execsrv *x)
 	    opening_phase(&x->opening) != SESSION_ENDING);
 }
 
+/*
+ * It was a server, and the connection broke before the session was known: try
+ * for it as long as for the next connection of one that is.
+ */
+static void
+try_on(struct execsrv *x, const struct execsrv_error *e)
+{
+	if (!transport_was_up(&x->transport) || !execsrv_is_opening(x) ||
+	    x->opening.open_ms > 0 || e->reason != EXECSRV_WHY_LOST ||
+	    !recovery_is_enabled(&x->recovery))
+		return;
+	x->opening.open_ms = x->recovery.recover_ms;
+	recovery_open(&x->recovery, execsrv_now(x), x->opening.open_ms);
+}
+
 int
 execsrv_lose_as(struct execsrv *x, const struct execsrv_error *e)
 {
 	struct execsrv_error	 copy = *e;
 
+	try_on(x, e);
 	if (opening_phase(&x->opening) == SESSION_ENDING)
 		copy.reason = EXECSRV_WHY_ENDED;
 	if (!has_next(x))

@@ -214,5 +214,40 @@ def no_patience():
           (child.returncode, err))
 
 
+class Impatient(Proxy):
+    """Lets the first connections become WebSockets, and cuts them then."""
+
+    def __init__(self, url, early):
+        super().__init__(url, 0, 1, 2)
+        self.early = early
+
+    def begun(self, data):
+        return [len(data)] if self.connections <= self.early else None
+
+
+def before_session():
+    """Cut after the handshake, before the session is known: tried again."""
+    url = Server().url
+    proxy = Impatient(url, 3)
+    child = run(proxy, "sh", "-c", "echo on; exit 3",
+                stdin=subprocess.DEVNULL)
+    out, err = child.communicate(timeout=LIMIT)
+    check((out, err, child.returncode) == (b"on\n", b"", 3),
+          (out, err, child.returncode))
+    check(proxy.connections == 4, proxy.connections)
+    for patience in ("0", "1"):
+        proxy = Impatient(url, 1 << 62)
+        done = subprocess.run(
+            [BUILD + "/execsrvctl", "run", "--patience", patience, "--url",
+             proxy.url, "--", "true"], stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=LIMIT, check=False)
+        check(done.returncode == 125 and re.fullmatch(
+            rb"execsrvctl: the server closed the connection\n|"
+            rb"execsrvctl: the connection was lost: .*\n", done.stderr),
+              (done.returncode, done.stderr))
+        check((proxy.connections > 1) == (patience == "1"),
+              proxy.connections)
+
+
 main(output, both_ways, silent_command, signals_later, another_server,
-     no_patience)
+     no_patience, before_session)

@@ -311,7 +311,10 @@ END_TEST
 
 START_TEST(test_ends)
 {
-	start();
+	struct execsrv_options	 o = { .no_wait = true, .recover_ms = -1 };
+
+	listen_unix();
+	begin(_i == 0 ? NULL : &o);
 	if (_i == 0)
 		to_upgrading();
 	else
@@ -423,6 +426,46 @@ START_TEST(test_tries_on)
 	shutdown(peer, SHUT_RDWR);
 	ck_assert_int_eq(peer_step(), -1);
 	peer_ck_trace("failed ended;");
+	stop();
+}
+END_TEST
+
+/* Lost before the session is known: as if it were lost later, for as long. */
+START_TEST(test_lost_before)
+{
+	struct execsrv_options	 o = { .no_wait = true, .recover_ms = 9000 };
+	uint64_t		 until;
+
+	listen_unix();
+	begin(&o);
+	to_upgrading();
+	peer_upgraded();
+	if (_i < 2) {
+		ck_turn(EXECSRV_INITIALIZING);
+		now += 8000;
+	}
+	shutdown(peer, SHUT_RDWR);
+	ck_turn(EXECSRV_WAITING);
+	until = now + 9000;
+	next_attempt();
+	if (_i != 1) {
+		to_initializing();
+		peer_say("{\"id\":%d,\"result\":{\"sessionId\":\"s\"}}",
+		    _i == 0 ? 2 : 1);
+		ck_turn(EXECSRV_OPEN);
+		ck_assert_str_eq(execsrv_session(x), "s");
+	} else {
+		/* Nobody is there for a while. */
+		peer_unlisten();
+		peer_listener = -1;
+		peer_path[0] = '\0';
+		while (now < until) {
+			ck_turn(EXECSRV_WAITING);
+			next_attempt();
+		}
+		ck_turn(EXECSRV_GONE);
+		ck_assert_int_eq(execsrv_why(x)->reason, EXECSRV_WHY_CONNECT);
+	}
 	stop();
 }
 END_TEST
@@ -546,6 +589,7 @@ open_suite(void)
 	tcase_add_loop_test(t, test_ends, 0, 2);
 	tcase_add_loop_test(t, test_nobody, 0, 2);
 	tcase_add_test(t, test_tries_on);
+	tcase_add_loop_test(t, test_lost_before, 0, 3);
 	tcase_add_loop_test(t, test_tries_no_more, 0, 2);
 	tcase_add_test(t, test_localhost_v6);
 	tcase_add_test(t, test_bad);

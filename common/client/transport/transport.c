@@ -103,6 +103,12 @@ transport_is_up(const struct transport *t)
 }
 
 bool
+transport_was_up(const struct transport *t)
+{
+	return t->was_up;
+}
+
+bool
 transport_is_upgrading(const struct transport *t)
 {
 	return t->state == TRANSPORT_UPGRADING;
@@ -280,6 +286,7 @@ transport_up(struct transport *t)
 	if (t->state == TRANSPORT_CONNECTING)
 		start_head(t);
 	transport_set_state(t, TRANSPORT_UP);
+	t->was_up = true;
 }
 
 void
@@ -292,7 +299,7 @@ transport_close(struct transport *t)
 	buf_drain(&t->out, t->out.len);
 	frames_fini(t);
 	frames_init(t);
-	t->out_broken = t->pong.is_due = t->is_pinged = false;
+	t->out_broken = t->pong.is_due = t->is_pinged = t->was_up = false;
 	if (t->state != TRANSPORT_CLOSED)
 		transport_set_state(t, TRANSPORT_CLOSED);
 }

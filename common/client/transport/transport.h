@@ -54,6 +54,7 @@ struct transport {
 	int				 wake;		/* an eventfd */
 	bool				 is_lines;	/* no WebSocket */
 	bool				 is_paused;	/* nothing is read */
+	bool				 was_up;	/* this connection */
 	char				 key[EXECSRV_KEY_LEN + 1];
 	struct buf			 head;		/* upgrading; lines */
 	struct ws_reader		 reader;
@@ -112,6 +113,9 @@ void	 transport_up(struct transport *t);
 bool	 transport_is_connecting(const struct transport *t);
 bool	 transport_is_upgrading(const struct transport *t);
 bool	 transport_is_up(const struct transport *t);
+
+/* Whether it was, until it was lost. */
+bool	 transport_was_up(const struct transport *t);
 bool	 transport_has_child(const struct transport *t);
 
 /* Give the connection up without an event: DOWN, unless CLOSED. */
