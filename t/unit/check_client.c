@@ -407,12 +407,57 @@ START_TEST(test_answer)
 
 	ck_assert_ptr_nonnull(head);
 	memcpy(head, answers[_i].head, n);
-	r = execsrv_upgrade_judge(head, n, KEY, &e);
+	r = execsrv_upgrade_judge(head, n, n, KEY, &e);
 	ck_assert_int_eq(r, answers[_i].why == NULL ? 0 : -1);
 	if (r == -1)
 		ck_assert_msg(strstr(e.text, answers[_i].why) != NULL,
 		    "%s", e.text);
 	free(head);
+}
+END_TEST
+
+static const struct {
+	const char	*answer, *why;
+} bodies[] = {
+#define NO	"HTTP/1.1 403 Forbidden\r\n"
+#define PLAIN	"Content-Type: text/plain\r\n\r\n"
+	{ NO PLAIN "Forbidden: DenyUsers names this user\n",
+	    "HTTP 403 Forbidden: DenyUsers names this user" },
+	{ NO PLAIN "go away", "HTTP 403 Forbidden: go away" },
+	{ NO PLAIN "go away\nat once", "HTTP 403 Forbidden: go away" },
+	{ NO PLAIN "a\033[1mb\r\n", "HTTP 403 Forbidden: a?[1mb" },
+	{ NO PLAIN "Forbidden\n", "HTTP 403 Forbidden: Forbidden" },
+	{ NO PLAIN, "HTTP 403 Forbidden" },
+	{ NO "content-type:text/plain; charset=utf-8\r\n\r\nx",
+	    "HTTP 403 Forbidden: x" },
+	{ NO "Content-Type: text/html\r\n\r\n<p>x", "HTTP 403 Forbidden" },
+	{ NO "\r\nx", "HTTP 403 Forbidden" },
+	{ "HTTP/1.1 403\r\n" PLAIN "x: y", "HTTP 403: x: y" },
+	{ "HTTP/1.1 401 Unauthorized\r\n" PLAIN "Unauthorized: wrong token\n",
+	    "HTTP 401 Unauthorized: wrong token" },
+	{ "HTTP/1.1 401 Unauthorized\r\n\r\n",
+	    "HTTP 401 Unauthorized: a token is missing, or is not accepted" },
+#undef NO
+#undef PLAIN
+};
+
+/* What the server says of its reason is shown. */
+START_TEST(test_answer_why)
+{
+	static const char	 refused[] = "the server refused: ";
+	struct execsrv_error	 e = { .text = "" };
+	size_t			 n = strlen(bodies[_i].answer);
+	char			*all = malloc(n), *end;
+
+	ck_assert_ptr_nonnull(all);
+	memcpy(all, bodies[_i].answer, n);
+	end = memmem(all, n, "\r\n\r\n", 4);
+	ck_assert_ptr_nonnull(end);
+	ck_assert_int_eq(execsrv_upgrade_judge(all, (size_t)(end + 4 - all), n,
+	    KEY, &e), -1);
+	ck_assert_int_eq(strncmp(e.text, refused, strlen(refused)), 0);
+	ck_assert_str_eq(e.text + strlen(refused), bodies[_i].why);
+	free(all);
 }
 END_TEST
 
@@ -425,7 +470,7 @@ START_TEST(test_answer_lines)
 	for (lines = 3; lines < 120; lines++) {
 		strcat(head, "\r\n");
 		ck_assert_int_eq(execsrv_upgrade_judge(head, strlen(head),
-		    KEY, &e), lines < 100 ? 0 : -1);
+		    strlen(head), KEY, &e), lines < 100 ? 0 : -1);
 		head[strlen(head) - 2] = '\0';
 		strcat(head, "X: y\r\n");
 	}
@@ -1789,6 +1834,8 @@ client_suite(void)
 	tcase_add_test(t, test_request);
 	tcase_add_test(t, test_request_token);
 	tcase_add_loop_test(t, test_answer, 0, (int)COUNT(answers));
+	tcase_add_loop_test(t, test_answer_why, 0,
+	    sizeof(bodies) / sizeof(bodies[0]));
 	tcase_add_test(t, test_answer_lines);
 	tcase_add_loop_test(t, test_upgrade_pieces, 0,
 	    (int)strlen(UPGRADED) + 20);

@@ -202,7 +202,7 @@ feed_head(struct transport *t, const void *data, size_t len)
 	}
 	head = (char *)buf_data(&t->head);
 	n = (size_t)(end + 4 - head);
-	if (execsrv_upgrade_judge(head, n, t->key, &e) == -1) {
+	if (execsrv_upgrade_judge(head, n, t->head.len, t->key, &e) == -1) {
 		/* A server that is being restarted will know better. */
 		return n > 9 && head[9] == '5' ?
 		    transport_lose_as(t, &e) : transport_fail_as(t, &e);

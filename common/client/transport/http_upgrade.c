@@ -9,6 +9,8 @@
 #include "common/span.h"
 
 #define LINES_MAX	100
+#define WHY_MAX		200	/* bytes of a reason that is shown */
+#define UNTOLD		"a token is missing, or is not accepted"
 
 /* Fields that matter.  The last two must be absent, as not offered. */
 enum field { UPGRADE, CONNECTION, ACCEPT, EXTENSIONS, PROTOCOL, FIELDS };
@@ -107,11 +109,57 @@ is_accepted(const struct span found[FIELDS], const char *key)
 	    span_is(found[ACCEPT], accept);
 }
 
+/* Return the first line of the body, if it is for people; else empty. */
+static struct span
+said_why(struct span rest, struct span body)
+{
+	static const struct span	 none = { "", 0 };
+	struct span			 line, name;
+	bool				 is_plain = false;
+
+	while (next_line(&rest, &line) && line.len > 0)
+		if (span_cut(&line, ':', &name) &&
+		    span_is_nocase(name, "Content-Type"))
+			is_plain = span_begins(span_trim(line), "text/plain");
+	if (!is_plain)
+		return none;
+	if (!span_cut(&body, '\n', &line))
+		line = body;
+	if (line.len > 0 && line.at[line.len - 1] == '\r')
+		line.len--;
+	return span_trim(line);
+}
+
+/* The server refuses: its status, and its reason if it says one. */
+static void
+client_upgrade_refuse(struct execsrv_error *e, int status, struct span line,
+    struct span why)
+{
+	struct span	 phrase = { line.at + 9, line.len - 9 }, front, rest;
+
+	/* "403 Forbidden", and a body "Forbidden: why". */
+	rest = why;
+	if (line.len > 13 && span_cut(&rest, ':', &front) &&
+	    front.len == line.len - 13 &&
+	    memcmp(front.at, line.at + 13, front.len) == 0)
+		why = span_trim(rest);
+	if (phrase.len > 91)
+		phrase.len = 91;
+	if (why.len > WHY_MAX)
+		why.len = WHY_MAX;
+	if (why.len == 0 && status == 401)
+		why = (struct span){ UNTOLD, strlen(UNTOLD) };
+	execsrv_error_set(e, EXECSRV_WHY_REFUSED, "the server refused: HTTP "
+	    "%.*s%s%.*s", (int)phrase.len, phrase.at, why.len > 0 ? ": " : "",
+	    (int)why.len, why.at);
+}
+
 int
-execsrv_upgrade_judge(const char *head, size_t len, const char *key,
-    struct execsrv_error *e)
+execsrv_upgrade_judge(const char *head, size_t len, size_t all,
+    const char *key, struct execsrv_error *e)
 {
 	struct span	 rest = { head, len }, line, found[FIELDS];
+	struct span	 body = { head + len, all - len };
 	int		 status = -1;
 
 	memset(found, 0, sizeof(found));
@@ -123,10 +171,7 @@ execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 		return -1;
 	}
 	if (status != 101) {
-		execsrv_error_set(e, EXECSRV_WHY_REFUSED, "the server refused: "
-		    "HTTP %.*s%s", (int)(line.len < 100 ? line.len - 9 : 91),
-		    line.at + 9, status != 401 ? "" :
-		    ": a token is missing, or is not accepted");
+		client_upgrade_refuse(e, status, line, said_why(rest, body));
 		return -1;
 	}
 	if (take_lines(rest, found) == -1 || !is_accepted(found, key)) {

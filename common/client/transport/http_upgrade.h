@@ -20,8 +20,9 @@ size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
 	    const char *key, const char *token, char *out, size_t size);
 
 /*
- * Judge the answer, a head of len bytes with its empty line.  0, or -1 with the
- * reason in e.
+ * Judge the answer, a head of len bytes with its empty line, of which all bytes
+ * have arrived with what follows.  0, or -1 with the reason in e, and what the
+ * server says of it.
  */
-int	 execsrv_upgrade_judge(const char *head, size_t len, const char *key,
-	    struct execsrv_error *e) MUST_CHECK;
+int	 execsrv_upgrade_judge(const char *head, size_t len, size_t all,
+	    const char *key, struct execsrv_error *e) MUST_CHECK;
