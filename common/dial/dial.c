@@ -123,17 +123,32 @@ new_vhost(struct wsloop *l, const char *name, const char *ca)
 	return lws_create_vhost(l->lws, &info);
 }
 
-/* libwebsockets ignores a file without certificates. */
-static bool
-has_certificates(const char *file)
+/*
+ * libwebsockets ignores a file without certificates.  0, or -1 with errno, or 0
+ * in it, after a line in the log.
+ */
+static int
+check_certificates(const char *file)
 {
-	X509_STORE	*store = X509_STORE_new();
+	X509_STORE	*store;
+	int		 error;
 	bool		 has;
 
+	if (access(file, R_OK) == -1) {
+		error = errno;
+		log_warn("%s", file);
+		errno = error;
+		return -1;
+	}
+	store = X509_STORE_new();
 	has = store != NULL &&
 	    X509_STORE_load_locations(store, file, NULL) == 1;
 	X509_STORE_free(store);
-	return has;
+	if (has)
+		return 0;
+	log_warnx("%s: no certificates", file);
+	errno = 0;
+	return -1;
 }
 
 int
@@ -145,15 +160,14 @@ dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
 	assert(l->lws != NULL && d->direct == NULL);
 	d->loop = l;
 	d->resolver = r;
-	if (ca != NULL && !has_certificates(ca)) {
-		log_warnx("%s: no certificates", ca);
+	if (ca != NULL && check_certificates(ca) == -1)
 		return -1;
-	}
 	if ((d->direct = new_vhost(l, "direct", ca)) == NULL ||
 	    (d->proxied[0] = new_vhost(l, "proxied", ca)) == NULL ||
 	    (d->proxied[1] = new_vhost(l, "proxied-tls", ca)) == NULL) {
 		log_warnx("%s: no usable certificates",
 		    ca == NULL ? "TLS" : ca);
+		errno = 0;
 		return -1;
 	}
 	return 0;

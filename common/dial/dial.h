@@ -28,7 +28,7 @@ int	 dialer_take_env(struct dialer *d) MUST_CHECK;
 
 /*
  * Read the CA certificates: ca_file, or the system's if it is empty.  0, or -1
- * after a line in the log.
+ * after a line in the log, with errno of the file, or 0: it has none.
  */
 int	 dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
 	    const char *ca_file) MUST_CHECK;

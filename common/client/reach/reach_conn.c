@@ -145,8 +145,9 @@ reach_init(struct reach *r)
 		return reach_refuse(r, "libwebsockets cannot be initialized");
 	if (dialer_init(&r->dialer, &r->loop, r->resolver,
 	    ca != NULL ? ca : "") == -1)
-		return reach_refuse(r, "%.200s: no CA certificates",
-		    ca != NULL ? ca : "this system");
+		return reach_refuse(r, "%.200s: %s", ca != NULL ? ca :
+		    "this system", errno != 0 ? strerror(errno) :
+		    "no CA certificates");
 	return 0;
 }
 
