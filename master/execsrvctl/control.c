@@ -17,6 +17,7 @@
 #include "common/rundirs.h"
 
 #define CONTROL_SOCKET	"control.sock"
+#define NO_DAEMON	"no daemon runs ("
 #define ANSWER_MS	2000	/* of silence */
 #define TURN_MS		250
 #define RETRY_MS	10	/* the listen queue is full */
@@ -88,7 +89,7 @@ control_judge(int error, const char *dir, struct control_error *e)
 	case ENOENT:
 	case ECONNREFUSED:
 		return control_fail(e, EXIT_NO_DAEMON,
-		    "no daemon runs (%s/%s: %s)", dir, CONTROL_SOCKET,
+		    NO_DAEMON "%s/%s: %s)", dir, CONTROL_SOCKET,
 		    strerror(error));
 	case ETIMEDOUT:
 		return control_fail(e, EXIT_UNKNOWN,
@@ -154,6 +155,19 @@ open_own(int *fd_out, struct control_error *e)
 	return status;
 }
 
+/* There is none in either place: name both, if they are two. */
+static int
+fail_in_both(struct control_error *e, const struct control_error *e2)
+{
+	struct control_error	 first = *e;
+
+	if (strcmp(first.text, e2->text) == 0)
+		return EXIT_NO_DAEMON;
+	return control_fail(e, EXIT_NO_DAEMON, "%.*s; %s",
+	    (int)strlen(first.text) - 1, first.text,
+	    e2->text + strlen(NO_DAEMON));
+}
+
 static int
 open_any(const char *dir, int *fd_out, struct control_error *e)
 {
@@ -167,10 +181,10 @@ open_any(const char *dir, int *fd_out, struct control_error *e)
 		return open_control(dir, fd_out, e);
 	if ((status = open_own(fd_out, e)) != EXIT_NO_DAEMON)
 		return status;
-	/* If both are missing, name the caller's own. */
-	if ((status = open_control(rundirs_system(), fd_out, &e2)) !=
-	    EXIT_NO_DAEMON)
-		*e = e2;
+	status = open_control(rundirs_system(), fd_out, &e2);
+	if (status == EXIT_NO_DAEMON)
+		return fail_in_both(e, &e2);
+	*e = e2;
 	return status;
 }
 
