@@ -13,34 +13,11 @@
 #include "common/buf.h"
 #include "common/fd.h"
 #include "common/json/json_out.h"
-#include "config.h"
+#include "common/process/program.h"
 #include "master/execsrvctl/control.h"
 
 #define SERVER		"execsrvd"
 #define OUTPUT_MAX	(64 * 1024)	/* of its output */
-
-/*
- * Find the one beside this program, as in the build folder, or the installed
- * one.
- */
-static int
-check_find_server(char *path, size_t size)
-{
-	ssize_t	 n;
-	char	*slash;
-
-	if ((n = readlink("/proc/self/exe", path, size - sizeof(SERVER))) >
-	    0) {
-		path[n] = '\0';
-		if ((slash = strrchr(path, '/')) != NULL) {
-			strcpy(slash + 1, SERVER);
-			if (access(path, X_OK) == 0)
-				return 0;
-		}
-	}
-	snprintf(path, size, "%s/%s", EXECSRV_SBINDIR, SERVER);
-	return access(path, X_OK);
-}
 
 static void
 run_server(const char *path, const char *file, int output)
@@ -132,7 +109,8 @@ config_check(const char *file, bool is_json)
 	int		 status, r = 0;
 
 	buf_init(&output, OUTPUT_MAX);
-	if (check_find_server(path, sizeof(path)) == -1 ||
+	program_find_server(path, sizeof(path));
+	if (access(path, X_OK) == -1 ||
 	    (status = ask_server(path, file, &output)) == -1) {
 		fprintf(stderr, "execsrvctl: %s: %s\n", path,
 		    strerror(errno));

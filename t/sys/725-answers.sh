@@ -75,12 +75,12 @@ for command in $("$CTL" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
 	same "$command --help" "$(cat "$DIR/out")" "$(cat "$DIR/help")"
 done
 
-# Ready, or not.
+# Ready, or not.  Without a session a server that drains stops at once.
 expect 0 "$CTL" ready
+"$CTL" run -d -- sleep 1000 >"$DIR/id" || fail "run -d"
 expect 0 "$CTL" drain
 expect 0 "$CTL" undrain
 expect 0 "$CTL" ready --wait
-"$CTL" run -d -- sleep 1000 >"$DIR/id" || fail "run -d"
 expect 0 "$CTL" drain
 expect 1 "$CTL" ready
 has_line "$DIR/err" 'the server is not ready' || fail "$(cat "$DIR/err")"
@@ -166,6 +166,11 @@ if [ -d "$sbindir" ] && installed true 2>/dev/null; then
 	expect 78 installed "$DIR/bin/execsrvctl" config check "$DIR/bad"
 	has_line "$DIR/err" ':2: unknown keyword' || fail "no reason"
 fi
+# In a tree that was moved it is that of the tree.
+mkdir -p "$DIR/tree/bin" "$DIR/tree/sbin"
+cp "$CTL" "$DIR/tree/bin/"
+ln -s "$EXECSRVD" "$DIR/tree/sbin/"
+expect 0 "$DIR/tree/bin/execsrvctl" config check "$DIR/good"
 expect 2 "$CTL" config
 expect 2 "$CTL" config prove
 expect 2 "$CTL" config check a b
