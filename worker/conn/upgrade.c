@@ -92,7 +92,8 @@ upgrade_explain(const struct httphead *h, char why[UPGRADE_WHY_MAX])
 		snprintf(why, UPGRADE_WHY_MAX, "Host %s is none of HostName",
 		    name);
 	}
-	log_info("refused: %s", why);
+	log_info_with((struct log_member[]){ { "event", "refused", 0 },
+	    { "why", why, 0 }, { NULL, NULL, 0 } }, "refused: %s", why);
 }
 
 /* Apply our own state to a judged head; why: of an error, or empty. */
