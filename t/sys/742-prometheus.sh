@@ -52,6 +52,18 @@ for a in board["annotations"]["list"]:
 print("]}]")
 END
 
+# Its picture has all panels.
+python3 - "$board" contrib/prometheus/dashboard.svg <<'END' || fail "an old picture"
+import json
+import sys
+import xml.etree.ElementTree as tree
+with open(sys.argv[1], encoding="utf-8") as f:
+    want = {p["title"] for p in json.load(f)["panels"]}
+root = tree.parse(sys.argv[2]).getroot()
+got = {t.text for t in root.iter("{http://www.w3.org/2000/svg}text")}
+assert want <= got and "no data" not in got, want - got
+END
+
 command -v promtool >/dev/null || ends_here "no promtool"
 expect 0 promtool check rules "$rules"
 expect 0 promtool check rules --lint=none "$DIR/board.yml"
