@@ -502,7 +502,8 @@ master_on_adopted(struct master *m)
 static void
 master_on_child_gone(struct master *m)
 {
-	if (m->start.is_stdio && !world_has_listeners(m) && !world_is_stopping(m)) {
+	if (m->start.is_stdio && !world_has_listeners(m) &&
+	    !world_is_stopping(m)) {
 		const struct child	*c;
 
 		TAILQ_FOREACH(c, &m->children.list, entry)

@@ -317,7 +317,8 @@ ctl_drain(struct ctl_client *c)
 		ctl_act_done(c);
 		c->waits = true;	/* ctl_on_end() goes on */
 	} else {
-		ctl_row_text(&row, world_is_stopping(m) ? "stopping" : "draining");
+		ctl_row_text(&row, world_is_stopping(m) ? "stopping" :
+		    "draining");
 		ctl_row_number(&row, route_count(m));
 		ctl_put_row(c, &row);
 		ctl_put_end(c, 0, NULL);
