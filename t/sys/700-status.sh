@@ -90,3 +90,13 @@ stop_server
 start_server --listen "unix:$DIR/a b, c"
 same "a run without --url" "$("$CTL" run echo "done")" "done"
 stop_server
+
+# Where there is none, all places are named.
+system=$(sed -n 's/^#define EXECSRV_RUNSTATEDIR "\(.*\)"$/\1/p' "$BUILD/config.h")
+[ "$(id -u)" -eq 0 ] || ends_here "not root"
+[ ! -e "$system/control.sock" ] || ends_here "a daemon of this machine"
+mkdir -m 777 "$DIR/xdg"
+cp "$CTL" "$DIR/ctl"
+unset EXECSRV_RUNTIME_DIR
+expect 3 as_user 65534 env XDG_RUNTIME_DIR="$DIR/xdg" "$DIR/ctl" status
+same "where" "$(cat "$DIR/err")" "execsrvctl: no daemon runs ($DIR/xdg/execsrv/control.sock: No such file or directory; $system/control.sock: No such file or directory)"
