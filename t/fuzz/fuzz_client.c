@@ -138,6 +138,8 @@ begin(uint8_t flags, struct trace *t)
 	MUST((x = execsrv_new()) != NULL);
 	strcpy(x->transport.key, KEY);
 	execsrv_on_note(x, on_note, t);
+	/* The first connection is the only one. */
+	x->recovery.recover_ms = 0;
 	x->state = EXECSRV_OPEN;
 	x->transport.state = TRANSPORT_UP;
 	MUST(execsrv_call(x, "initialize", NULL, 0, on_call, t) == 0);
