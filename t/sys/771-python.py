@@ -303,7 +303,7 @@ def wheel():
                    timeout=LIMIT * 4)
     check(os.path.exists(TMP + "/site/execsrv/py.typed"), "py.typed")
     out = subprocess.run(
-        [python, "-c", "import execsrv; print(execsrv.__file__); "
+        [python, "-c", "import execsrv; print(execsrv.__file__, flush=True); "
          "execsrv.run(['echo', 'on'])"], cwd=TMP, check=True,
         timeout=LIMIT * 2, stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": TMP + "/site"}).stdout.decode()

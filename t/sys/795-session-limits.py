@@ -1,11 +1,12 @@
 """Where there are no control groups resource limits of commands stand in for
 TasksMax and MemoryMax; and what else a user has running takes nothing away."""
 import contextlib
+import glob
 import os
 import subprocess
 
 import client as lib
-from client import RpcError, Server, TMP, check, connect
+from client import LIMIT, RpcError, Server, TMP, check, connect, wait_for
 
 MAX = 10
 OTHERS = 25
@@ -42,8 +43,22 @@ def crowd():
             p.wait()
 
 
+def has_processes():
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as f:
+                if "\nUid:\t%d\t" % UID in f.read():
+                    return True
+        except OSError:
+            pass
+    return False
+
+
 def server():
     """The other address, which is waited for, says when it is ready."""
+    if os.geteuid() == 0:
+        # Those of the test before would count, and then give room.
+        wait_for(lambda: not has_processes(), LIMIT, "none is left")
     return Server("ProcessCgroup=no", "TasksMax=%d" % MAX, "MemoryMax=256M",
                   listen=("ws://127.0.0.1:0",
                           "unix:%s/s%d" % (TMP, Server.count)))
