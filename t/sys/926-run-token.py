@@ -32,8 +32,8 @@ def ways():
         check(right not in out + err and "EXECSRV_TOKEN" not in out,
               "%s: the command sees it: %s" % (argv, out))
     for argv, token, words in (
-            ((), None, "401 Unauthorized: a token is missing"),
-            ((), "", "401"), ((), "wrong", "is not accepted"),
+            ((), None, "401 Unauthorized: no token"),
+            ((), "", "401"), ((), "wrong", "401 Unauthorized: wrong token"),
             ((), "a b", "token"),
             (("--token-file", good + "x"), right, "No such file"),
             (("--token-file", tokens.secret_file(
