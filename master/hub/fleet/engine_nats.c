@@ -38,7 +38,7 @@ nats_name(const char *environment, char out[ENVIRONMENT_MAX + 1])
 {
 	size_t	 i;
 
-	for (i = 0; environment[i] != '\0' && i < ENVIRONMENT_MAX; i++)
+	for (i = 0; i < ENVIRONMENT_MAX && environment[i] != '\0'; i++)
 		out[i] = environment[i] == '.' ? '=' : environment[i];
 	out[i] = '\0';
 }
