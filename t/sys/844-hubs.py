@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from client import BUILD, LIMIT, SLOW, check, in_time, main, wait_for
+from client import BUILD, LIMIT, check, in_time, main, wait_for
 
 lib = importlib.import_module("8hub")
 frames = importlib.import_module("8frames")
@@ -539,8 +539,5 @@ def pages():
 
 if __name__ == "__main__":
     main(redirected, spliced, proxied_splice, takeovers, conflicts,
-         engine_killed, engine_stopped, wrong_secret, liars, not_nats,
-         credentials, operators, pages,
-         # Fails one time in three: of two executors of a name that came
-         # while the engine was away sometimes both stay.
-         *([healed] if SLOW else []))
+         engine_killed, engine_stopped, healed, wrong_secret, liars,
+         not_nats, credentials, operators, pages)
