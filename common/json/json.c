@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdalign.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -690,6 +691,20 @@ json_find(const struct json *j, uint32_t obj, const char *key)
 		if (json_is_text(j, i, key))
 			return i + 1;
 	return 0;
+}
+
+bool
+json_copy_text(const struct json *j, uint32_t obj, const char *key, char *out,
+    size_t size)
+{
+	uint32_t	 i = json_find(j, obj, key);
+
+	out[0] = '\0';
+	if (i == 0 || json_tok(j, i)->type != JSON_STRING)
+		return false;
+	snprintf(out, size, "%.*s", (int)json_tok(j, i)->len,
+	    json_text(j, i));
+	return true;
 }
 
 /* Read sign and magnitude of an integer token, exactly. */

@@ -114,6 +114,13 @@ json_after_member(const struct json *j, uint32_t key)
 bool	 json_is_text(const struct json *j, uint32_t i, const char *text);
 
 /*
+ * Copy the text of a string member, as much as fits; "" if obj has none.  Return
+ * whether it has.
+ */
+bool	 json_copy_text(const struct json *j, uint32_t obj, const char *key,
+	    char *out, size_t size);
+
+/*
  * Get an integer: digits and sign only ("-0" is 0).  0, or -1 with errno EINVAL
  * (no integer) or ERANGE, *out unchanged.
  */

@@ -21,18 +21,6 @@ typedef void	 hubctl_fn(struct hubctl_client *c, const struct json *j);
 static void	 hubclient_on_page(void *arg,
 		    const struct hubgather_page *page);
 
-/* Copy a member that is a short text; "" if it is absent. */
-static void
-hubclient_text(const struct json *j, const char *key, char *out, size_t size)
-{
-	uint32_t	 i = json_find(j, 0, key);
-
-	out[0] = '\0';
-	if (i != 0 && json_tok(j, i)->type == JSON_STRING)
-		snprintf(out, size, "%.*s", (int)json_tok(j, i)->len,
-		    json_text(j, i));
-}
-
 /* --- requests to other hubs --- */
 
 static bool
@@ -148,7 +136,7 @@ hubclient_executor(struct hubctl_client *c, const struct json *j)
 	struct engine	*e = c->ctl->hub->engine;
 	struct executor	*x;
 
-	hubclient_text(j, "environment", c->environment,
+	json_copy_text(j, 0, "environment", c->environment,
 	    sizeof(c->environment));
 	x = switchboard_find(&c->ctl->hub->board, c->environment);
 	if (x != NULL && hubclient_may(c, x->labels))
@@ -268,8 +256,8 @@ hubclient_on_page(void *arg, const struct hubgather_page *page)
 static void
 hubctl_list(struct hubctl_client *c, const struct json *j)
 {
-	hubclient_text(j, "label", c->want.label, sizeof(c->want.label));
-	hubclient_text(j, "after", c->want.after, sizeof(c->want.after));
+	json_copy_text(j, 0, "label", c->want.label, sizeof(c->want.label));
+	json_copy_text(j, 0, "after", c->want.after, sizeof(c->want.after));
 	c->want.is_local = !hubclient_asks_others(c);
 	c->is_late = false;
 	if (hubclient_gather(c) == -1) {
@@ -389,7 +377,7 @@ hubclient_is_ours(struct hubctl_client *c, const struct json *j)
 {
 	char	 name[HUB_NAME_MAX];
 
-	hubclient_text(j, "hub", name, sizeof(name));
+	json_copy_text(j, 0, "hub", name, sizeof(name));
 	if (name[0] == '\0' || strcmp(name, c->ctl->hub->name) == 0)
 		return true;
 	if (hubclient_asks_others(c))
@@ -527,10 +515,10 @@ hubclient_request(struct hubctl_client *c, const struct json *j)
 {
 	size_t	 i;
 
-	hubclient_text(j, "cmd", c->cmd, sizeof(c->cmd));
+	json_copy_text(j, 0, "cmd", c->cmd, sizeof(c->cmd));
 	c->by[0] = c->environment[0] = '\0';
 	if (hubclient_is_guest(c))
-		hubclient_text(j, "by", c->by, sizeof(c->by));
+		json_copy_text(j, 0, "by", c->by, sizeof(c->by));
 	if (c->far != NULL)
 		snprintf(c->by, sizeof(c->by), "%s", c->far->name);
 	for (i = 0; i < sizeof(hubctl_cmds) / sizeof(hubctl_cmds[0]); i++)

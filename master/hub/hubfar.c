@@ -157,23 +157,10 @@ hubfar_refused(struct hubctl_far *far, const char *cmd,
 
 /* --- lists --- */
 
-static void
-hubfar_member(const struct json *j, uint32_t row, const char *key, char *out,
-    size_t size)
-{
-	uint32_t	 i = json_find(j, row, key);
-
-	out[0] = '\0';
-	if (i != 0 && (json_tok(j, i)->type == JSON_STRING ||
-	    json_tok(j, i)->type == JSON_NUMBER))
-		snprintf(out, size, "%.*s", (int)json_tok(j, i)->len,
-		    json_text(j, i));
-}
-
 /* Who may only list does not see who has it. */
 static int
 hubfar_put_short(const char *environment, const char *labels,
-    const char *since, struct buf *b)
+    uint64_t since, struct buf *b)
 {
 	struct json_out	 o;
 
@@ -183,7 +170,7 @@ hubfar_put_short(const char *environment, const char *labels,
 	json_out_open(&o, '{');
 	json_out_pair(&o, "environment", environment);
 	json_out_pair(&o, "labels", labels);
-	json_out_pair_u64(&o, "since", strtoull(since, NULL, 10));
+	json_out_pair_u64(&o, "since", since);
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	return json_out_fini(&o) == -1 ? -1 : 1;
@@ -196,12 +183,15 @@ hubfar_put_row(struct hubfar *f, struct span line, const struct json *j,
 	const struct hubconf	*conf = &f->hub->site->conf;
 	struct subject_limits	 may;
 	char			 environment[ENVIRONMENT_MAX + 1];
-	char			 labels[TICKET_LABELS_MAX + 1], since[24];
+	char			 labels[TICKET_LABELS_MAX + 1];
+	uint64_t		 since;
+	uint32_t		 i = json_find(j, row, "since");
 
-	hubfar_member(j, row, "environment", environment,
+	json_copy_text(j, row, "environment", environment,
 	    sizeof(environment));
-	hubfar_member(j, row, "labels", labels, sizeof(labels));
-	hubfar_member(j, row, "since", since, sizeof(since));
+	json_copy_text(j, row, "labels", labels, sizeof(labels));
+	if (i == 0 || json_u64(j, i, &since) == -1)
+		since = 0;
 	if (hubfar_may(&f->far, environment, labels))
 		return buf_put(b, line.at, line.len) == -1 ? -1 : 1;
 	hubrules_limits(conf, &f->who.is, false, &may);

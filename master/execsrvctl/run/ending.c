@@ -15,25 +15,20 @@ ending_reason(const char *method, const char *params, size_t len, char *out,
     size_t size)
 {
 	struct json	 j;
-	uint32_t	 at = 0;
 	char		*copy;
+	bool		 has;
 
 	if (strcmp(method, "session/ending") != 0 || params == NULL ||
 	    (copy = strndup(params, len)) == NULL)
 		return false;
 	json_init(&j);
-	if (json_parse(&j, copy, strlen(copy)) == 0 &&
-	    (at = json_find(&j, 0, "reason")) != 0 &&
-	    json_tok(&j, at)->type == JSON_STRING) {
-		snprintf(out, size, "%.*s", (int)json_tok(&j, at)->len,
-		    json_text(&j, at));
+	has = json_parse(&j, copy, strlen(copy)) == 0 &&
+	    json_copy_text(&j, 0, "reason", out, size);
+	if (has)
 		execsrv_printable(out);
-	} else {
-		at = 0;
-	}
 	json_fini(&j);
 	free(copy);
-	return at != 0;
+	return has;
 }
 
 void
