@@ -114,8 +114,8 @@ json_after_member(const struct json *j, uint32_t key)
 bool	 json_is_text(const struct json *j, uint32_t i, const char *text);
 
 /*
- * Copy the text of a string member, as much as fits; "" if obj has none.  Return
- * whether it has.
+ * Copy the text of a string member, as much as fits; "" if obj has none.
+ * Return whether it has.
  */
 bool	 json_copy_text(const struct json *j, uint32_t obj, const char *key,
 	    char *out, size_t size);
