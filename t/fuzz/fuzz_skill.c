@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/json/json.h"
-#include "worker/fs/skill.h"
+#include "worker/fs/discovery/skill.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

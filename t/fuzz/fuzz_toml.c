@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/toml/toml.h"
-#include "worker/fs/fsconfig.h"
+#include "worker/fs/discovery/fsconfig.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

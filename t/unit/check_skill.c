@@ -6,7 +6,7 @@
 #include <check.h>
 
 #include "common/limit.h"
-#include "worker/fs/skill.h"
+#include "worker/fs/discovery/skill.h"
 
 #define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -10,7 +10,7 @@
 #include <check.h>
 
 #include "common/toml/toml.h"
-#include "worker/fs/fsconfig.h"
+#include "worker/fs/discovery/fsconfig.h"
 
 #define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
 

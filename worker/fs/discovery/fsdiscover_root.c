@@ -2,7 +2,7 @@
  * A root of capabilityRoots/discoverV1 (PROTOCOL 8.4): the texts of skills and
  * plugins below a directory, which the client reads itself.
  */
-#include "worker/fs/fsdiscover.h"
+#include "worker/fs/discovery/fsdiscover.h"
 
 #include <errno.h>
 #include <stdio.h>

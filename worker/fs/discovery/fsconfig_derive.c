@@ -3,7 +3,7 @@
  * newer, requirements.toml, says which values are allowed.  What the former
  * sets is what the latter allows, and for some the safer value besides.
  */
-#include "worker/fs/fsconfig.h"
+#include "worker/fs/discovery/fsconfig.h"
 
 #include <stddef.h>
 #include <string.h>

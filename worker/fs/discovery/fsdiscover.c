@@ -1,4 +1,4 @@
-#include "worker/fs/fsdiscover.h"
+#include "worker/fs/discovery/fsdiscover.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
-/* Looking for skills and plugins (worker/fs/fsdiscover*.c). */
+/* Looking for skills and plugins (worker/fs/discovery/fsdiscover*.c). */
 #pragma once
 
 #include "common/json/json_out.h"
+#include "worker/fs/discovery/skill.h"
 #include "worker/fs/fsop_priv.h"
-#include "worker/fs/skill.h"
 
 /* Paths, each allocated. */
 struct paths {

@@ -16,7 +16,7 @@
 #include "common/json/json_out.h"
 #include "common/limit.h"
 #include "common/toml/toml.h"
-#include "worker/fs/fsconfig.h"
+#include "worker/fs/discovery/fsconfig.h"
 
 #define SYSTEM_DIR	"/etc/codex"
 

@@ -1,5 +1,5 @@
 /* plugin.json: what a plugin has. */
-#include "worker/fs/skill.h"
+#include "worker/fs/discovery/skill.h"
 
 #include <stdlib.h>
 #include <string.h>

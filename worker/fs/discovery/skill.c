@@ -1,5 +1,5 @@
 /* YAML of skills, by libyaml, within bounds. */
-#include "worker/fs/skill.h"
+#include "worker/fs/discovery/skill.h"
 
 #include <stdlib.h>
 #include <string.h>

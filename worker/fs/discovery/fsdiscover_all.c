@@ -2,7 +2,7 @@
  * capabilities/discoverV2 (PROTOCOL 8.3): the skills of the user and of this
  * machine, and the plugins that the stock client has installed.
  */
-#include "worker/fs/fsdiscover.h"
+#include "worker/fs/discovery/fsdiscover.h"
 
 #include <errno.h>
 #include <stdio.h>
