@@ -242,25 +242,50 @@ turn(int dir, char sign, const char *controller)
 	return cgfs_write(dir, "cgroup.subtree_control", text);
 }
 
-/* Disable our controllers, except those that were enabled before us. */
+/* Disable our controllers: in our group; above it those that are ours. */
 static void
-turn_off(struct cgroups *g)
+turn_off_controllers(struct cgroups *g, bool all_are_ours)
 {
 	const char	*name;
 	int		 i;
 
-	assert(g->v2.dir != -1);
 	for (i = 0; i < CGROUP_LIMITS; i++) {
 		name = rows[i].controller;
 		if (g->limit[i].by == BY_V2 &&
-		    (turn(g->v2.dir, '-', name) == -1 || (!g->limit[i].was_on &&
+		    (turn(g->v2.dir, '-', name) == -1 ||
+		    ((all_are_ours || !g->limit[i].was_on) &&
 		    turn(g->v2.parent, '-', name) == -1)))
 			log_debug("controller %s: %s", name, strerror(errno));
 	}
-	if (g->has_moved && (cgfs_write(g->v2.parent, "cgroup.procs", "0") ==
-	    -1 || unlinkat(g->v2.dir, MAIN, AT_REMOVEDIR) == -1))
+}
+
+static int
+move_up(const struct cgroups *g)
+{
+	return cgfs_write(g->v2.parent, "cgroup.procs", "0");
+}
+
+/*
+ * Undo what turn_on() did.  Where controllers are enabled for children no
+ * process may be, so if we may not go back to where we came from, it was the
+ * daemon before us, whose group we took over, that enabled them.
+ */
+static void
+turn_off(struct cgroups *g)
+{
+	int	 moved = 0;
+
+	assert(g->v2.dir != -1);
+	turn_off_controllers(g, false);
+	if (!g->has_moved)
+		return;
+	if ((moved = move_up(g)) == -1 && errno == EBUSY) {
+		turn_off_controllers(g, true);
+		moved = move_up(g);
+	}
+	if (moved == -1 || unlinkat(g->v2.dir, MAIN, AT_REMOVEDIR) == -1)
 		log_debug("control group %s: %s", MAIN, strerror(errno));
-	g->has_moved = false;
+	g->has_moved = moved == -1;
 }
 
 static bool
@@ -362,7 +387,8 @@ cgroups_free(struct cgroups **gp)
 		return;
 	if (g->v2.dir != -1 && !g->leaves)
 		turn_off(g);
-	own_close(&g->v2, g->leaves);
+	/* It is not removed, thus not killed, with ourselves in it. */
+	own_close(&g->v2, g->leaves || g->has_moved);
 	for (i = 0; i < CGROUP_LIMITS; i++)
 		own_close(&g->limit[i].v1, g->leaves);
 	while ((l = TAILQ_FIRST(&g->left)) != NULL) {
