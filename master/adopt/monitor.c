@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -69,6 +70,7 @@ monitor_restart(struct monitor *m)
 {
 	int	 pair[2];
 
+	assert(m->pid == 0 && !m->ends);
 	m->upgrades = false;
 	m->start = clock_ms() + DEATHS_MS;
 	fd_close(&m->sock);
@@ -113,6 +115,7 @@ monitor_on_exit(struct monitor *m, int status)
 {
 	uint64_t	 now = clock_ms();
 
+	assert(m->pid != 0);
 	m->pid = 0;
 	if (m->upgrades) {
 		m->start = now + UPGRADE_MS;
@@ -165,6 +168,7 @@ monitor_read(struct monitor *m)
 	Ipc__Keep	*in;
 	int		 r;
 
+	assert(m->sock != -1);
 	while ((r = ipc_recv(m->sock, IPC_ROLE_MASTER, IPC_ROLE_MONITOR,
 	    &msg)) == 1) {
 		if (msg.kind == IPC_stage) {
@@ -220,12 +224,8 @@ monitor_on_signal(struct monitor *m)
 		/* Also if it has died and is not reaped yet. */
 		if (si.ssi_signo == SIGTERM || si.ssi_signo == SIGINT)
 			m->ends = true;
-		if (m->pid != 0) {
+		if (m->pid != 0)
 			kill(m->pid, (int)si.ssi_signo);
-		} else if (m->ends) {
-			inherited_fini(&m->sockets);
-			exit(0);
-		}
 	}
 }
 
@@ -246,6 +246,10 @@ monitor_run(struct monitor *m)
 
 	for (;;) {
 		monitor_reap(m);
+		if (m->pid == 0 && m->ends) {
+			inherited_fini(&m->sockets);
+			exit(0);
+		}
 		if (m->pid == 0 && clock_ms() >= m->start)
 			monitor_restart(m);
 		p[0].fd = m->signals;
