@@ -182,6 +182,11 @@ def redirects():
         elif what == "endless":
             r.send(b"HTTP/1.1 302 x\r\nLocation: /end\r\n\r\nnever done")
             return r.is_closed(LIMIT)
+        elif what == "trailers" and rest != "6":
+            r.send(b"HTTP/1.1 302 x\r\nContent-Length: 1\r\n"
+                   b"Transfer-Encoding: chunked\r\nLocation: /trailers/%d"
+                   b"\r\n\r\n1\r\nx\r\n0\r\nLocation: /odd\r\n\r\n"
+                   % (int(rest) + 1))
         elif what.isdigit():
             r.send(answer(b"moved", what + " x", "Location: /end"))
         else:
@@ -204,6 +209,7 @@ def redirects():
         check("redirects" in text and len(up.seen) == n + 11, text)
         fails(c, up.url + "/odd", -32603)
         check(body(get(c, up.url + "/endless")) == b"GET ", "endless body")
+        check(body(get(c, up.url + "/trailers/0")) == b"GET ", "trailers")
         # Nothing that opens a door goes to another host.
         get(c, up.url.replace("//", "//me:pw@") + "/far", headers=[
             {"name": "Cookie", "value": "c"},

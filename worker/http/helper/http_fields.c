@@ -1,5 +1,6 @@
 #include "worker/http/helper/http_fields.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ http_fields_init(struct http_fields *f)
 static void
 del(struct http_fields *f, struct http_field *e)
 {
+	assert(f->n > 0 && f->size >= COST);
 	TAILQ_REMOVE(&f->list, e, entry);
 	f->n--;
 	f->size -= strlen(e->name) + strlen(e->value) + COST;

@@ -1,5 +1,6 @@
 #include "worker/http/helper/http_loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,6 +59,7 @@ on_socket_event(int fd, short what, void *arg)
 	struct http_loop_socket	*w = arg;
 	int			 mask = 0;
 
+	assert(w->loop != NULL);
 	if ((what & EV_READ) != 0)
 		mask |= CURL_CSELECT_IN;
 	if ((what & EV_WRITE) != 0)

@@ -2,6 +2,7 @@
 
 #include <sys/queue.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ report_done(struct server *s, uint64_t id, const char *error, bool refused)
 static void
 http_serve_end(struct server *s, struct http_transfer *t, const char *error)
 {
+	assert(s->n > 0 && t->arg == s);
 	report_done(s, t->id, error, false);
 	TAILQ_REMOVE(&s->all, t, entry);
 	s->n--;
@@ -76,6 +78,7 @@ http_serve_on_piece(struct http_transfer *t, const void *data, size_t len)
 	Ipc__HttpPiece	 out = IPC__HTTP_PIECE__INIT;
 	size_t		 n;
 
+	assert(t->is_answered);
 	out.id = t->id;
 	for (; len > 0; len -= n) {
 		n = len < LIMIT_HTTP_PIECE ? len : LIMIT_HTTP_PIECE;
@@ -118,6 +121,7 @@ http_serve_find(struct server *s, uint64_t id)
 static void
 maybe_start(struct server *s, struct http_transfer *t)
 {
+	assert(!t->is_added && t->body_got <= t->body_len);
 	if (t->headers_due == 0 && t->body_got == t->body_len &&
 	    http_transfer_start(t) == -1)
 		http_serve_end(s, t, "out of memory");
@@ -194,6 +198,7 @@ http_serve_ask(struct server *s, struct http_transfer *t, uint32_t got)
 {
 	Ipc__HttpAsk	 out = IPC__HTTP_ASK__INIT;
 
+	assert(t->body_got <= t->body_len);
 	t->owed += got;
 	if (t->owed < LIMIT_HTTP_WINDOW / 2 || t->body_got == t->body_len)
 		return;

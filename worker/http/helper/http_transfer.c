@@ -1,5 +1,6 @@
 #include "worker/http/helper/http_transfer.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,7 @@ use_credentials(struct http_transfer *t)
 int
 http_transfer_start(struct http_transfer *t)
 {
+	assert(!t->is_added && t->loop != NULL);
 	/* libcurl sets length and framing. */
 	http_fields_drop(&t->headers, "content-length");
 	http_fields_drop(&t->headers, "transfer-encoding");
@@ -171,6 +173,7 @@ find_next(struct http_transfer *t, long status)
 {
 	const struct http_field	*location;
 
+	assert(!t->is_answered && !t->is_redirected);
 	if (!t->follow || !is_redirect(status) ||
 	    (location = http_fields_find(&t->fields, "location")) == NULL ||
 	    !is_ascii(location->value))
@@ -230,6 +233,7 @@ head_is_complete(struct http_transfer *t)
 {
 	long	 status = 0;
 
+	assert(!t->is_answered);
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status < 200 && status != 101)
 		return 0;		/* 1xx: the final response follows */
@@ -257,7 +261,7 @@ http_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 	struct http_transfer	*t = arg;
 
 	(void)one;
-	if (t->is_answered)
+	if (t->is_answered || t->is_redirected)
 		return len;		/* trailers */
 	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
 		http_fields_clear(&t->fields);	/* of 1xx responses */
@@ -357,6 +361,7 @@ go_on(struct http_transfer *t)
 {
 	long	 status = 0;
 
+	assert(!t->is_added && t->is_redirected);
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	t->is_redirected = false;
 	if (drop_body(t, status) == -1 || set_referer(t) == -1)
@@ -376,6 +381,7 @@ int
 http_transfer_done(struct http_transfer *t, CURLcode result,
     const char **error_out)
 {
+	assert(t->is_added);
 	http_loop_remove(t->loop, t->easy);
 	t->is_added = false;
 	*error_out = t->failure;
@@ -468,6 +474,7 @@ set_manner(struct http_transfer *t)
 static int
 configure(struct http_transfer *t)
 {
+	assert(!t->is_added && t->url.text != NULL);
 	http_fields_clear(&t->fields);
 	t->error[0] = '\0';
 	curl_easy_reset(t->easy);
