@@ -1,5 +1,6 @@
 #include "master/adopt/handoff.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ handoff_take_one(struct handoff *h, struct inherited *in,
     struct activation *passed, enum handoff_kind kind, int fd,
     const char *text)
 {
+	assert((unsigned)kind < HANDOFF_KINDS);
 	switch (kind) {
 	case HANDOFF_LISTEN:
 	case HANDOFF_METRICS:
@@ -136,6 +138,7 @@ handoff_lines_init(struct handoff_lines *l)
 void
 handoff_lines_fini(struct handoff_lines *l)
 {
+	assert(l->n <= sizeof(l->fd) / sizeof(l->fd[0]));
 	while (l->n > 0)
 		if (fd_cloexec(l->fd[--l->n], 1) == -1)
 			log_warn("descriptor %d", l->fd[l->n]);
@@ -149,6 +152,7 @@ handoff_put(struct handoff_lines *l, enum handoff_kind kind, int fd,
 	char	 head[64];
 	int	 n;
 
+	assert((unsigned)kind < HANDOFF_KINDS && fd >= -1);
 	if (l->n == sizeof(l->fd) / sizeof(l->fd[0]) ||
 	    strchr(text, '\n') != NULL) {
 		errno = E2BIG;
@@ -238,6 +242,7 @@ handoff_exec(const struct handoff_program *p, struct handoff_lines *l)
 	size_t		 n;
 	int		 dir, error;
 
+	assert(p->argv != NULL && p->env != NULL);
 	if (with == NULL)
 		return;
 	dir = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

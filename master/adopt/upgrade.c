@@ -113,6 +113,7 @@ upgrade_tell(struct upgrade *u, const char *to, const char *why)
 static void
 upgrade_fail(struct upgrade *u, const char *why)
 {
+	assert(u->state == UPGRADE_CHECKING || u->state == UPGRADE_QUIET);
 	u->state = UPGRADE_IDLE;
 	timer_stop(&u->timer);
 	io_stop(&u->output_ev);
@@ -163,6 +164,7 @@ checker_start(struct upgrade *u)
 	struct master	*m = u->master;
 	int		 pair[2];
 
+	assert(u->checker == 0 && u->fd == -1);
 	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) == -1)
 		return -1;
 	u->len = 0;
@@ -201,6 +203,8 @@ upgrade_on_checked(struct upgrade *u)
 	const char	*version;
 	char		*line, why[OUTPUT_MAX + 64];
 
+	assert(u->state == UPGRADE_CHECKING);
+	assert(u->checker == 0 && u->fd == -1);
 	u->output[u->len] = '\0';
 	while (u->len > 0 && u->output[u->len - 1] == '\n')
 		u->output[--u->len] = '\0';
@@ -235,6 +239,7 @@ upgrade_on_output(void *arg)
 	bool		 is_full = u->len == sizeof(u->output) - 1;
 	ssize_t		 n;
 
+	assert(u->fd != -1 && u->len < sizeof(u->output));
 	n = is_full ? read(u->fd, rest, sizeof(rest)) : read(u->fd, u->output +
 	    u->len, sizeof(u->output) - 1 - u->len);
 	if (n > 0)
@@ -364,6 +369,7 @@ upgrade_change(struct upgrade *u)
 	struct handoff_lines	 l;
 	char			 why[256];
 
+	assert(u->state == UPGRADE_QUIET);
 	handoff_lines_init(&l);
 	if (upgrade_exec(u, &l) == -1) {
 		snprintf(why, sizeof(why), "the new program cannot be "
@@ -379,6 +385,7 @@ upgrade_change(struct upgrade *u)
 static void
 upgrade_settled(struct upgrade *u)
 {
+	assert(u->state == UPGRADE_SETTLING);
 	struct master		*m = u->master;
 	struct upgrade_result	 r = {
 		.from = m->handed.text[HANDOFF_FORMER],
@@ -410,6 +417,7 @@ upgrade_serves(struct upgrade *u)
 {
 	struct master	*m = u->master;
 
+	assert(u->state == UPGRADE_IDLE);
 	if (!handoff_is_upgrade(&m->handed)) {
 		monitor_serves(m->monitor);
 		return;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -48,6 +49,7 @@ watcher_wait(int master, int sock, const char **why_out)
 	uint64_t	 until = clock_ms() + LIMIT_UPGRADE, now;
 	char		 byte;
 
+	assert(master != -1 && sock != -1);
 	*why_out = "it ended";
 	for (;;) {
 		now = clock_ms();
@@ -77,6 +79,7 @@ watcher_roll_back(const struct watcher_task *t, int exe, const char *why)
 	struct handoff_program	 p = *t->program;
 	char			 text[128];
 
+	assert(exe != -1 && why != NULL);
 	fd_self(exe, p.path);
 	snprintf(text, sizeof(text), "execsrvd %s: %s", t->version, why);
 	if (handoff_put(t->lines, HANDOFF_FAILED, -1, text) == -1 ||

@@ -1,5 +1,6 @@
 #include "common/client/reach/reach_conn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -204,6 +205,7 @@ on_silence(void *arg)
 {
 	struct reach	*r = arg;
 
+	assert(r->sock != NULL);
 	if (wsock_last_received(r->sock) > r->heard)
 		r->is_pinged = false;
 	if (stdio_peer_is_full(&r->stdio_peer)) {
@@ -230,6 +232,7 @@ reach_on_open(void *arg)
 {
 	struct reach	*r = arg;
 
+	assert(r->sock != NULL && !r->is_ready);
 	r->heard = clock_ms();
 	watch_silence(r);
 	r->ops->on_open(r);
@@ -256,6 +259,7 @@ reach_on_late(void *arg)
 static void
 reach_leave(struct reach *r)
 {
+	assert(r->sock != NULL);
 	if (r->is_leaving)
 		return;
 	r->is_leaving = true;
@@ -268,6 +272,7 @@ reach_on_writable(void *arg)
 {
 	struct reach	*r = arg;
 
+	assert(r->sock != NULL);
 	/* The server reads: a sign of life while its answer may be queued. */
 	if (r->was_full)
 		r->heard = clock_ms();
@@ -357,6 +362,7 @@ reach_connect(struct reach *r, const struct target *t, uint64_t ms, size_t max)
 {
 	const char	*why = dialer_trouble(&r->dialer, t);
 
+	assert(r->sock == NULL && !r->is_leaving);
 	r->sock = wsock_new(&r->dialer, t, ms, max, &wsock_events, r);
 	if (r->sock != NULL)
 		return 0;

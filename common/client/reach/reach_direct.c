@@ -1,10 +1,14 @@
 /* A server by a websocket: each text message is one of JSON-RPC. */
 #include "common/client/reach/reach_conn.h"
+
+#include <assert.h>
+
 #include "common/limit.h"
 
 static int
 direct_start(struct reach *r)
 {
+	assert(r->sock == NULL);
 	if (reach_connect(r, &r->target, r->reach_target.connect_ms,
 	    (size_t)LIMIT_MESSAGE) == -1)
 		return -1;

@@ -3,6 +3,7 @@
  * the registry, claim a stream at the rendezvous, do the handshake as the
  * initiator, then exchange records.  The key pair is made for each process.
  */
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -178,6 +179,7 @@ put_claim(struct remote *m)
 {
 	struct relay_frame	 f = frame_of(m, RELAY_RESUME);
 
+	assert(m->state == REMOTE_GREETING && m->must_claim);
 	m->must_claim = false;
 	return relay_encode(&f, m->room + LWS_PRE, ROOM);
 }
@@ -192,6 +194,7 @@ put_initialize(struct remote *m)
 	size_t			 len = strlen(m->bundle.authorization);
 	int			 n;
 
+	assert(m->state == REMOTE_GREETING && !m->must_claim);
 	m->must_greet = false;
 	name.environment.at = m->registry.environment;
 	name.environment.len = strlen(name.environment.at);
@@ -215,6 +218,7 @@ reach_remote_on_open(struct reach *r)
 {
 	struct remote	*m = r->remote;
 
+	assert(m->state == REMOTE_CONNECTING);
 	m->state = REMOTE_GREETING;
 	m->must_claim = m->must_greet = true;
 	m->is_refused = false;
@@ -326,6 +330,7 @@ put_record(struct reach *r)
 	size_t			 len;
 	int			 n = 0;
 
+	assert(m->state == REMOTE_OPEN);
 	while (n == 0) {
 		if (!stdio_peer_first(&r->stdio_peer, &data, &len))
 			return 0;
@@ -400,6 +405,7 @@ reach_remote_start(struct reach *r)
 	struct remote	*m;
 	const char	*why;
 
+	assert(r->remote == NULL);
 	if ((m = r->remote = sodium_malloc(sizeof(*m))) == NULL) {
 		reach_fail(r, false, "out of memory");
 		return -1;

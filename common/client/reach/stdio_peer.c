@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ find_line(struct stdio_peer *p)
 {
 	const uint8_t	*data = buf_data(&p->in), *end = NULL;
 
+	assert(p->line == 0 && p->scanned <= p->in.len);
 	if (p->in.len > p->scanned)
 		end = memchr(data + p->scanned, '\n', p->in.len - p->scanned);
 	if (end == NULL)
@@ -99,6 +101,7 @@ stdio_peer_first(const struct stdio_peer *p, const uint8_t **data_out,
 void
 stdio_peer_drop(struct stdio_peer *p)
 {
+	assert(p->line > 0 && p->line <= p->in.len);
 	buf_drain(&p->in, p->line);
 	buf_trim(&p->in, KEEP);
 	p->line = p->scanned = 0;
