@@ -89,7 +89,6 @@ read_domains(struct netrules *r, const struct proxy_settings_params *p)
 {
 	const struct param_pair	*d;
 	const char		*why = NULL;
-	char			 unused[NETHOST_MAX];
 	size_t			 i;
 
 	for (i = 0; i < p->domains.n && why == NULL; i++) {
@@ -100,9 +99,7 @@ read_domains(struct netrules *r, const struct proxy_settings_params *p)
 		else if (param_is(&d->value, "deny"))
 			why = add_pattern(r, NETRULES_DENY, d->name.s,
 			    d->name.len);
-		else if (param_is(&d->value, "none"))
-			why = netpattern_make(d->name.s, d->name.len, unused);
-		else
+		else if (!param_is(&d->value, "none"))
 			why = "a domain is neither allow, deny nor none";
 	}
 	for (i = 0; i < p->review.n && why == NULL; i++)
