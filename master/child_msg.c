@@ -124,7 +124,8 @@ on_released(struct child *c, const void *body, struct ipc_msg *m)
 	child_leaves(c);
 	if (c->route != NULL) {
 		route_used(c->route, in->used);
-		route_release(c->route);
+		route_release(c->route, policy_retain(c->master, &c->peer,
+		    in->retain_ms));
 	}
 }
 

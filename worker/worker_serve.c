@@ -58,7 +58,8 @@ on_decided(struct session *s, const void *body, struct ipc_msg *m)
 	(void)m;
 	/* Bytes written by earlier workers of the session. */
 	s->transcripts_before = in->transcripts;
-	session_decided(s, in->verdict, in->session_id, in->number);
+	session_decided(s, in->verdict, in->session_id, in->number,
+	    in->retain_ms);
 }
 
 static void

@@ -196,6 +196,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		out.session_id = r->id;
 		out.number = r->number;
 		out.transcripts = r->used.transcripts;
+		out.retain_ms = r->retain;
 	}
 	chan_send(c->chan, IPC_decided, &out, -1);
 }

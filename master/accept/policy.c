@@ -637,6 +637,21 @@ may_show(const struct master *m, const struct peer *p)
 	    tokens_any(m->tokens);
 }
 
+uint64_t
+policy_retain(const struct master *m, const struct peer *p, uint64_t ms)
+{
+	const struct conf	*c;
+	struct conf		 room;
+	uint64_t		 max;
+
+	if ((c = policy_get(m, p, &room)) == NULL)
+		return 0;
+	max = c->detached_ttl_max > c->detached_ttl ? c->detached_ttl_max :
+	    c->detached_ttl;
+	policy_put(c, &room);
+	return ms < max ? ms : max;
+}
+
 /* Whether that many more sessions would exceed a limit. */
 static bool
 is_too_much(const struct master *m, const struct conf *c,

@@ -51,6 +51,10 @@ void		 policy_settings(const struct master *m, const struct conf *c,
 int		 policy_admit(struct master *m, struct peer *p,
 		    bool *full_out);
 
+/* Return for how long a worker may ask: DetachedTtlMax at most. */
+uint64_t	 policy_retain(const struct master *m, const struct peer *p,
+		    uint64_t ms);
+
 /*
  * Whether the sessions of a peer, with the one just opened, exceed the limits:
  * several may have been admitted before any of them was open.  operates: it is

@@ -60,7 +60,8 @@ struct record {
 	char		 peer[80];
 	char		 transcript[160];
 	uint64_t	 limits[RECORDS_GROUPS - 1];	/* of group_v2 */
-	uint8_t		 reserved[16];
+	uint64_t	 retain;	/* ms, of a tombstone; 0: not set */
+	uint8_t		 reserved[8];
 };
 
 /* What holds for all of them. */

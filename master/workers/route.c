@@ -247,6 +247,7 @@ route_record(struct route *r)
 	rec.uplink = r->uplink;
 	rec.born = r->born;
 	rec.until = r->until;
+	rec.retain = r->retain;
 	rec.used[0] = r->used.processes;
 	rec.used[1] = r->used.bytes_in;
 	rec.used[2] = r->used.bytes_out;
@@ -300,6 +301,7 @@ take_record(struct route *r, const struct record *rec, uint64_t now)
 	r->client_uid = (uid_t)rec->client_uid;
 	r->uplink = rec->uplink;
 	r->born = rec->born < now ? rec->born : now;
+	r->retain = rec->retain;
 	r->opened = (rec->flags & RECORD_OPENED) != 0;
 	r->used.processes = (uint32_t)rec->used[0];
 	r->used.bytes_in = rec->used[1];
@@ -657,17 +659,20 @@ settle_waiting(struct route *r, const struct child *owner)
 }
 
 void
-route_release(struct route *r)
+route_release(struct route *r, uint64_t retain)
 {
 	struct child	*owner = r->owner;
+	uint64_t	 ms;
 
 	assert(owner != NULL && owner->route == r);
+	ms = retain != 0 ? retain : owner->detached_ttl;
 	route_detached(r);
 	owner->route = NULL;
 	r->owner = NULL;
 	route_recount(r);
-	r->until = clock_ms() + owner->detached_ttl;
-	timer_set(&r->expire_ev, owner->detached_ttl);
+	r->retain = retain;
+	r->until = clock_ms() + ms;
+	timer_set(&r->expire_ev, ms);
 	route_record(r);
 	settle_waiting(r, owner);
 	bound_kept(r->user);
@@ -687,7 +692,7 @@ route_lose(struct route *r)
 	route_audit_end(r);
 	r->opened = r->attached = false;
 	r->lost = true;
-	route_release(r);
+	route_release(r, 0);
 }
 
 void

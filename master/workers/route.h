@@ -59,6 +59,7 @@ struct route {
 	char			*transcript;	/* directory, or NULL */
 	unsigned		 transcripts;	/* files in it */
 	const char		*why;		/* it ended; NULL: we stop */
+	uint64_t		 retain;	/* ms, as its client asked; 0 */
 	uint64_t		 until;		/* ms: it expires */
 	struct timer		 expire_ev;
 };
@@ -107,8 +108,11 @@ void	 route_detached(struct route *r);
 /* Add what it used with a former worker; NULL: not known. */
 void	 route_used(struct route *r, const Ipc__Used *used);
 
-/* The owner gives it up: a tombstone; the owner is gone: freed. */
-void	 route_release(struct route *r);
+/*
+ * The owner gives it up: a tombstone, for so many ms, 0: for DetachedTtl; the
+ * owner is gone: freed.
+ */
+void	 route_release(struct route *r, uint64_t retain);
 void	 route_on_owner_gone(struct route *r, const char *why);
 
 /* Its worker died: it is kept, without an owner, to tell its client. */

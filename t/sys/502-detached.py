@@ -191,6 +191,20 @@ def retained():
     server.stop()
 
 
+def retained_empty():
+    """One that owns nothing, too, for which a later worker has to know it."""
+    server = Server("DetachedTtl=1", "DetachedTtlMax=1h", "LogLevel=debug")
+    longer = connect(server.url)
+    longer.call("session/retain", {"ttlMs": 600 * 1000})
+    for i in range(2):
+        longer.reset()
+        connect(server.url).reset()
+        wait_for(lambda n=i: server.log().count("forgotten") > n, LIMIT,
+                 "a plain one's end")
+        longer = resume_in(server.url, longer.session, LIMIT)
+    server.stop()
+
+
 def gives_back():
     server = Server("DetachedTtl=60")
     settled(server)
@@ -286,4 +300,5 @@ def boundary():
     server.stop()
 
 
-main(spool, completes, expiry, retained, gives_back, outlived, boundary)
+main(spool, completes, expiry, retained, retained_empty, gives_back, outlived,
+     boundary)

@@ -268,6 +268,7 @@ setup(void)
 	strcpy(route.id, "its-id");
 	resumed.number = 42;
 	resumed.used.transcripts = 8;
+	resumed.retain = 9;
 	strcpy(resumed.id, "that-id");
 	peer.known = true;
 	peer.uid = OTHER;
@@ -446,6 +447,7 @@ START_TEST(test_decide)
 		ck_assert_str_eq(decided.session_id, "that-id");
 		ck_assert_uint_eq(decided.number, 42);
 		ck_assert_uint_eq(decided.transcripts, 8);
+		ck_assert_uint_eq(decided.retain_ms, 9);
 		ck_assert_str_eq(resumed.peer, "someone");
 	}
 	/* One that does not ask is told nothing. */

@@ -331,6 +331,27 @@ START_TEST(test_operators)
 }
 END_TEST
 
+/* Whatever a worker says: as long as anybody's sessions are kept, at most. */
+START_TEST(test_retain)
+{
+	static const struct {
+		const char	*text;
+		uint64_t	 ms, want;
+	} asked[] = {
+		{ "DetachedTtl 2\nDetachedTtlMax 5\n", 4000, 4000 },
+		{ "DetachedTtl 2\nDetachedTtlMax 5\n", 1, 1 },
+		{ "DetachedTtl 2\nDetachedTtlMax 5\n", 0, 0 },
+		{ "DetachedTtl 2\nDetachedTtlMax 5\n", UINT64_MAX, 5000 },
+		{ "DetachedTtl 5\nDetachedTtlMax 2\n", UINT64_MAX, 5000 },
+	};
+	struct peer	 p = local(OTHER);
+
+	start(0, asked[_i].text);
+	ck_assert_uint_eq(policy_retain(&m, &p, asked[_i].ms), asked[_i].want);
+	stop();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -347,6 +368,7 @@ main(void)
 	tcase_add_test(t, test_tokens);
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_operators);
+	tcase_add_loop_test(t, test_retain, 0, 5);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

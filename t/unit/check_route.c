@@ -386,7 +386,7 @@ START_TEST(test_kept)
 
 	strcpy(id, r->id);
 	ck_assert_uint_eq(route_count(&m), 1);
-	route_release(r);
+	route_release(r, 0);
 	ck_assert_uint_eq(route_count(&m), 0);
 	ck_assert(!r->attached);
 	ck_assert_ptr_null(children[0].route);
@@ -401,12 +401,27 @@ START_TEST(test_kept)
 	pass(10 * TTL);
 	ck_assert_uint_eq(nends, 0);
 	children[1].detached_ttl = 20;
-	route_release(r);
+	route_release(r, 0);
 	pass(20);
 	ck_assert_uint_eq(nends, 1);
 	ck_assert_str_eq(why, "expired: nobody resumed it");
 	worker(2, "token:a", 1);
 	IS(ask(2, id), UNKNOWN);
+}
+END_TEST
+
+/* As long as its client asked, be it longer or shorter. */
+START_TEST(test_retained)
+{
+	static const uint64_t	 rows[] = { TTL / 2, 3 * TTL };
+	struct route		*r = session(0, "token:a", 1);
+
+	route_release(r, rows[_i]);
+	ck_assert_uint_eq(r->retain, rows[_i]);
+	pass(rows[_i] - 1);
+	ck_assert_uint_eq(nends, 0);
+	pass(1);
+	ck_assert_uint_eq(nends, 1);
 }
 END_TEST
 
@@ -518,6 +533,7 @@ record_of(enum record_kind kind, const struct child *c)
 	rec.used[3] = 13;
 	rec.used[4] = 14;
 	rec.transcripts = 15;
+	rec.retain = 28;
 	strcpy(rec.id, "00000000-0000-0000-0000-000000000001");
 	strcpy(rec.identity, "uid:2");
 	strcpy(rec.peer, "from somewhere");
@@ -600,7 +616,7 @@ START_TEST(test_released_meanwhile)
 	/* The owner says of one that it has given it back. */
 	child_want(&children[1], NULL, NULL);
 	child_want(&children[2], NULL, NULL);
-	route_release(r);
+	route_release(r, 0);
 	ck_assert_ptr_eq(told, &children[3]);
 	IS(verdict, YOURS);
 	child_want(&children[1], r, &r->waiting);
@@ -627,7 +643,7 @@ START_TEST(test_released_first)
 	worker(2, "token:a", 1);
 	hand(1, r);
 	hand(2, r);
-	route_release(r);
+	route_release(r, 0);
 	ck_assert_uint_eq(ntold, 2);
 	ck_assert_ptr_eq(r->owner, &children[1]);
 	ck_assert_ptr_eq(told, &children[2]);
@@ -644,7 +660,7 @@ START_TEST(test_word_of_release)
 	children[1].state = CHILD_HANDING;
 	child_want(&children[1], r, &r->waiting);
 	children[1].asked_id = 4711;
-	route_release(r);
+	route_release(r, 0);
 	ck_assert_uint_eq(ntold, 0);
 	children[1].asked_id = children[0].id;
 	route_resumed(&children[0], children[1].id, IPC__VERDICT__RELEASED);
@@ -696,7 +712,7 @@ START_TEST(test_states)
 	ck_assert_uint_eq(route_count(&m), 2);
 	route_attached(a);
 	ck_assert_int_eq(a->state, ROUTE_ATTACHED);
-	route_release(b);
+	route_release(b, 0);
 	ck_assert_int_eq(b->state, ROUTE_KEPT);
 	ck_assert_uint_eq(route_count(&m), 1);
 	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 1);
@@ -732,7 +748,7 @@ START_TEST(test_flat)
 	for (i = 0; i < LIMIT_KEPT; i++) {
 		r = session(0, "uid:2", 2);
 		TAILQ_REMOVE(&m.children.list, &children[0], entry);
-		route_release(r);
+		route_release(r, 0);
 		if (i == LIMIT_KEPT / 2)
 			kept = r;
 	}
@@ -750,12 +766,12 @@ START_TEST(test_flat)
 		ck_assert_uint_eq(route_count_of(&m, "uid:3"), 1);
 		route_detached(r);
 		route_attached(r);
-		route_release(r);
+		route_release(r, 0);
 		IS((worker(2, "uid:3", 3), ask(2, r->id)), YOURS);
 		route_on_owner_gone(r, "closed");
 		/* The oldest one of this user goes. */
 		r = session(3, "uid:2", 2);
-		route_release(r);
+		route_release(r, 0);
 		ck_assert_uint_eq(m.routes.in_state[ROUTE_KEPT], LIMIT_KEPT);
 		memset(&m.children.list, 0, sizeof(m.children.list));
 		TAILQ_INIT(&m.children.list);
@@ -774,13 +790,13 @@ START_TEST(test_bound)
 	unsigned	 i;
 
 	others = session(0, "uid:2", 2);
-	route_release(others);
+	route_release(others, 0);
 	TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	first = session(0, "uid:1", 1);
-	route_release(first);
+	route_release(first, 0);
 	TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	for (i = 1; i < LIMIT_KEPT + 3; i++) {
-		route_release(session(0, "uid:1", 1));
+		route_release(session(0, "uid:1", 1), 0);
 		TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	}
 	ck_assert_uint_eq(nends, 3);
@@ -831,6 +847,7 @@ main(void)
 	tcase_add_test(t, test_answers);
 	tcase_add_test(t, test_late);
 	tcase_add_test(t, test_kept);
+	tcase_add_loop_test(t, test_retained, 0, 2);
 	tcase_add_test(t, test_lost);
 	tcase_add_test(t, test_former);
 	tcase_add_loop_test(t, test_record, RECORD_SESSION, RECORD_LOST + 1);

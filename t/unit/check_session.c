@@ -57,6 +57,7 @@ static Ipc__Assign	 assign;
 static char		 did[1024];		/* each with a blank before */
 static char		 ended_why[64];
 static Ipc__EndReason	 ended_reason;
+static uint64_t		 released_retain;
 static struct conn	*last;			/* made */
 static unsigned		 nconns;		/* not freed */
 static bool		 conn_fails;
@@ -311,6 +312,7 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 {
 	const Ipc__Handover	*h = body;
 	const Ipc__Ended	*e = body;
+	const Ipc__Released	*r = body;
 
 	ck_assert_ptr_eq(c, &chan);
 	ck_assert_int_eq(fd, kind == IPC_handover ? WS_FD : -1);
@@ -319,6 +321,8 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 		    (const char *)h->message.data);
 	else
 		note("%s", ipc_rows[kind].name);
+	if (kind == IPC_released)
+		released_retain = r->retain_ms;
 	if (kind != IPC_ended)
 		return;
 	ended_reason = e->reason;
@@ -1100,7 +1104,7 @@ hand_over(void)
 START_TEST(test_taken)
 {
 	hand_over();
-	session_decided(&s, IPC__VERDICT__TAKEN, "x", 9);
+	session_decided(&s, IPC__VERDICT__TAKEN, "x", 9, 0);
 	DID(" abandon lost no-conn");
 	ck_assert(s.done);
 	ck_assert_str_eq(session_id(&s), "own-id");
@@ -1110,7 +1114,7 @@ END_TEST
 START_TEST(test_yours)
 {
 	hand_over();
-	session_decided(&s, IPC__VERDICT__YOURS, "their-id", 9);
+	session_decided(&s, IPC__VERDICT__YOURS, "their-id", 9, 0);
 	link_flush(s.link);
 	DID(" decided client opened");
 	ck_assert(was_resuming && !session_is_resuming(&s));
@@ -1118,6 +1122,23 @@ START_TEST(test_yours)
 	ck_assert_str_eq(session_id(&s), "their-id");
 	ck_assert_uint_eq(s.env.number, 9);
 	ck_assert(!s.conn->is_paused);
+}
+END_TEST
+
+/* One that owns nothing: the master has to know, and a later worker. */
+START_TEST(test_retain_nothing)
+{
+	set.detached_ttl_max_ms = 90000;
+	if (_i == 0) {
+		begin_attached();
+		ck_assert_uint_eq(session_retain(&s, 80000), 80000);
+	} else {
+		hand_over();
+		session_decided(&s, IPC__VERDICT__YOURS, "x", 9, 80000);
+	}
+	conn_over(s.conn, "reset");
+	ck_assert_int_eq(s.state, SESSION_RELEASED);
+	ck_assert_uint_eq(released_retain, 80000);
 }
 END_TEST
 
@@ -1132,7 +1153,7 @@ START_TEST(test_denied)
 
 	hand_over();
 	for (i = 0; i < 2; i++) {
-		session_decided(&s, rows[_i], "x", 9);
+		session_decided(&s, rows[_i], "x", 9, 0);
 		DID(" decided");
 		ck_assert(!was_resuming);
 		ck_assert_int_eq(s.state, SESSION_NEW);
@@ -1151,7 +1172,7 @@ START_TEST(test_denied_for_good)
 {
 	hand_over();
 	answer_ends = true;
-	session_decided(&s, IPC__VERDICT__UNKNOWN, "x", 9);
+	session_decided(&s, IPC__VERDICT__UNKNOWN, "x", 9, 0);
 	DID(" decided close 1000 (enough) lost no-conn");
 	ck_assert_int_eq(s.state, SESSION_NEW);
 }
@@ -1164,10 +1185,10 @@ START_TEST(test_verdict_late)
 	session_forget_handing(&s);
 	conn_over(s.conn, "reset");
 	DID(" lost no-conn");
-	session_decided(&s, IPC__VERDICT__YOURS, "their-id", 9);
+	session_decided(&s, IPC__VERDICT__YOURS, "their-id", 9, 0);
 	ck_assert_int_eq(s.state, SESSION_NEW);
 	ck_assert_str_eq(session_id(&s), "own-id");
-	session_decided(&s, IPC__VERDICT__TAKEN, "x", 9);
+	session_decided(&s, IPC__VERDICT__TAKEN, "x", 9, 0);
 	ck_assert(!s.done);
 	DID("");
 }
@@ -1511,6 +1532,7 @@ main(void)
 	tcase_add_test(t, test_release_later);
 	tcase_add_test(t, test_expires);
 	tcase_add_loop_test(t, test_retain, 0, 6);
+	tcase_add_loop_test(t, test_retain_nothing, 0, 2);
 	tcase_add_test(t, test_stdio);
 	tcase_add_test(t, test_relayed);
 	tcase_add_loop_test(t, test_refuses, 0, 3);

@@ -306,11 +306,12 @@ link_is_read(const struct link *l)
 }
 
 void
-link_released(struct link *l, Ipc__Used *used)
+link_released(struct link *l, Ipc__Used *used, uint64_t retain_ms)
 {
 	Ipc__Released	 out = IPC__RELEASED__INIT;
 
 	out.used = used;
+	out.retain_ms = retain_ms;
 	link_put(l, IPC_released, &out, -1);
 }
 

@@ -480,7 +480,7 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 
 void
 session_decided(struct session *s, Ipc__Verdict v, const char *id,
-    unsigned number)
+    unsigned number, uint64_t retain_ms)
 {
 	struct rpc_req	*req = s->handing;
 
@@ -500,6 +500,7 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 	if (v == IPC__VERDICT__YOURS) {
 		snprintf(s->id, sizeof(s->id), "%s", id);
 		s->env.number = number;
+		s->retain_ms = retain_ms;
 		log_set_session(number);
 		proctitle_session(geteuid(), number);
 	}

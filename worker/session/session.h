@@ -270,8 +270,9 @@ void	 session_add_process(struct session *s, struct proc *p,
 /* A short request was served: busy poll for the next one. */
 void	 session_expect_request(struct session *s);
 
+/* YOURS: the session is that one now, and retained as it was. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,
-	    unsigned number);
+	    unsigned number, uint64_t retain_ms);
 
 /* End the session and its processes; grace: ms until SIGKILL. */
 void	 session_end(struct session *s, const char *why, uint64_t grace);

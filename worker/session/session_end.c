@@ -101,7 +101,7 @@ session_report_end(struct session *s)
 	s->end.is_told = true;
 	s->end.is_read = false;
 	if (s->state == SESSION_RELEASED)
-		link_released(s->link, &s->end.used);
+		link_released(s->link, &s->end.used, s->retain_ms);
 	else
 		link_ended(s->link, s->end.reason, s->end.why, &s->end.used);
 	session_leave(s);
