@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/ev.h"
 #include "common/fd.h"
@@ -112,6 +113,18 @@ chan_hold(struct chan *c, bool holds)
 		chan_on_write(c);
 }
 
+int
+chan_renew(struct chan *c, int sock)
+{
+	assert(c->holds && c->sock != -1);
+	io_stop(&c->read_ev);
+	timer_stop(&c->end_ev);
+	if (dup3(sock, c->sock, O_CLOEXEC) == -1 || io_start(&c->read_ev) == -1)
+		return -1;
+	c->ended = false;
+	return 0;
+}
+
 void
 chan_urgent(struct chan *c)
 {
@@ -143,6 +156,12 @@ bool
 chan_is_lost(const struct chan *c)
 {
 	return c->is_lost;
+}
+
+bool
+chan_has_ended(const struct chan *c)
+{
+	return c->ended;
 }
 
 bool

@@ -38,6 +38,12 @@ void		 chan_send(struct chan *c, enum ipc_kind kind,
 /* Queue all messages, until called with false. */
 void		 chan_hold(struct chan *c, bool holds);
 
+/*
+ * Go on with another socket (sock stays the caller's), after the peer was gone
+ * before anything could be sent to it: all is held.  0, or -1 with errno.
+ */
+int		 chan_renew(struct chan *c, int sock) MUST_CHECK;
+
 /* Its messages do not wait for all others (common/ev.h). */
 void		 chan_urgent(struct chan *c);
 
@@ -55,3 +61,6 @@ bool		 chan_is_read(const struct chan *c);
 
 /* Whether a message was sent after the peer had closed, and is lost. */
 bool		 chan_is_lost(const struct chan *c);
+
+/* Whether it has ended, be it that on_end is still to be called. */
+bool		 chan_has_ended(const struct chan *c);

@@ -367,6 +367,7 @@ child_free(struct child *c)
 	assert(c->place == NULL && c->route == NULL && c->wanted == NULL);
 	child_del(c);
 	chan_free(&c->chan);
+	fd_close(&c->sock);
 	timer_stop(&c->kill_ev);
 	io_stop(&c->pidfd_ev);
 	fd_close(&c->pidfd);
@@ -429,12 +430,23 @@ judge_exit(struct child *c, int status)
 		c->master->child_events->on_early_death(c);
 }
 
+/* Whether a client waits for it that another process could serve as well. */
+static bool
+has_unborn_client(const struct child *c)
+{
+	return c->process == CHILD_UNKNOWN && c->client == CHILD_ASSIGNED &&
+	    c->end == CHILD_STAYS;
+}
+
 static void
 child_on_chan_end(void *arg, int error)
 {
 	struct child	*c = arg;
 
 	assert(c != NULL && c->chan != NULL);
+	/* The template has died, or will tell of it all the same. */
+	if (has_unborn_client(c) && error == 0)
+		return;
 	if (c->process == CHILD_DRAINING)
 		judge_exit(c, c->status);
 	if (error == EPROTO) {
@@ -522,8 +534,11 @@ child_on_forked(struct child *c, pid_t pid, int error)
 	if (c->state == CHILD_STARTING)
 		child_set_state(c, CHILD_IDLE);
 	c->master->child_events->on_pid(c);
-	if (c->chan != NULL)
-		chan_hold(c->chan, false);
+	if (c->chan == NULL)
+		return;
+	chan_hold(c->chan, false);
+	if (chan_has_ended(c->chan))
+		child_finish(c);
 }
 
 /* Not our child: its exit status is somebody else's. */
@@ -537,13 +552,34 @@ child_on_pidfd(void *arg)
 	child_on_exit(c, 0);
 }
 
-void
-child_on_template_gone(struct master *m)
+/* Prepare for another fork; what is queued for it is kept. */
+static bool
+child_again(struct child *c)
 {
-	struct child	*c;
+	int	 pair[2];
+	bool	 ok;
 
-	while ((c = TAILQ_FIRST(&m->children.forking)) != NULL)
-		child_finish(c);
+	/* What was sent after its end is not queued. */
+	if (!has_unborn_client(c) || chan_is_lost(c->chan) ||
+	    fd_packet_pair(pair) == -1)
+		return false;
+	ok = chan_renew(c->chan, pair[0]) == 0;
+	fd_close(&pair[0]);
+	fd_close(&c->sock);
+	c->sock = pair[1];
+	return ok;
+}
+
+void
+child_on_template_gone(struct master *m, bool may_again)
+{
+	struct child	*c, *next;
+
+	for (c = TAILQ_FIRST(&m->children.forking); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, process_entry);
+		if (!may_again || !child_again(c))
+			child_finish(c);
+	}
 }
 
 void
@@ -640,7 +676,7 @@ child_alloc(struct master *m, unsigned id)
 		return NULL;
 	c->master = m;
 	c->id = id;
-	c->pidfd = -1;
+	c->sock = c->pidfd = -1;
 	timer_init(&c->kill_ev, m->base, on_overdue, c);
 	return c;
 }

@@ -103,6 +103,9 @@ struct child {
 	char			 version[24];	/* of its program, or "" */
 	struct map_node		 by_pid, by_id;
 	struct chan		*chan;		/* NULL: closed */
+	int			 sock;		/* UNKNOWN: its end of chan, to
+						   be forked by the next
+						   template; else -1 */
 	int			 status;	/* UNHEARD: of waitpid(2) */
 	struct source		*place;		/* in the gate; or NULL */
 	struct route		*route;		/* its session */
@@ -191,8 +194,12 @@ void	 child_forget_all(struct master *m);
 /* It violated the protocol: count, log, kill. */
 void	 child_violates(struct child *c, const char *what);
 
-/* The template is gone: drop workers whose fork was not answered. */
-void	 child_on_template_gone(struct master *m);
+/*
+ * The template is gone: drop workers whose fork was not answered.  may_again:
+ * of those that have a client already the caller asks another template, with
+ * c->sock, which it closes.
+ */
+void	 child_on_template_gone(struct master *m, bool may_again);
 
 /*
  * Wait for the owner of the session to resume.  If no answer comes (the owner

@@ -291,7 +291,9 @@ pool_on_end(void *arg, int error)
 		return;
 	}
 	log_warnx("the template died");
-	child_on_template_gone(p->master);
+	/* One that the other template was asked for may still come. */
+	child_on_template_gone(p->master, t == p->now &&
+	    (p->other->chan == NULL || p->other->awaited == 0));
 	if (t != p->now) {
 		refill_in(p, 0);
 		return;
@@ -420,6 +422,19 @@ add_worker(struct pool *p)
 	return c;
 }
 
+/* Ask for those that a template died with. */
+static void
+ask_again(struct pool *p)
+{
+	struct child	*c;
+
+	TAILQ_FOREACH(c, &p->master->children.forking, process_entry)
+		if (c->sock != -1) {
+			ask_fork(p, c->id, c->cgroups.v2, c->sock);
+			fd_close(&c->sock);
+		}
+}
+
 struct child *
 pool_take(struct pool *p)
 {
@@ -468,6 +483,7 @@ on_refill(void *arg)
 		refill_in(p, p->paused - now);
 		return;
 	}
+	ask_again(p);
 	for (n = child_count_spare(p->master); n < p->want; n++)
 		if (add_worker(p) == NULL) {
 			log_warn("cannot start a worker");

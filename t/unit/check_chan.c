@@ -437,6 +437,70 @@ START_TEST(test_queue)
 }
 END_TEST
 
+static void
+on_held_end(void *arg, int error)
+{
+	unsigned	*n = arg;
+
+	ck_assert_int_eq(error, 0);
+	++*n;
+}
+
+static void
+on_held_msg(void *arg, struct ipc_msg *m)
+{
+	(void)arg;
+	(void)m;
+	ck_abort_msg("nobody sent anything");
+}
+
+/* What is held back goes to another peer when the first one has left. */
+START_TEST(test_renewed)
+{
+	struct event_base	*base = event_base_new();
+	Ipc__Handover		 out = IPC__HANDOVER__INIT;
+	Ipc__Resumed		 next = IPC__RESUMED__INIT;
+	struct ipc_msg		 got;
+	struct chan		*c;
+	unsigned		 nends = 0;
+	int			 first[2], then[2], before = count_fds();
+
+	ck_assert_int_eq(fd_packet_pair(first), 0);
+	ck_assert_int_eq(fd_packet_pair(then), 0);
+	ck_assert_ptr_nonnull(c = chan_new(base, first[0], IPC_ROLE_WORKER,
+	    IPC_ROLE_MASTER, on_held_msg, on_held_end, &nends));
+	chan_hold(c, true);
+	next.ticket = 7;
+	chan_send(c, IPC_resumed, &next, -1);
+	chan_send(c, IPC_handover, &out, STDERR_FILENO);
+	close(first[1]);
+	if (_i == 0) {
+		event_base_loop(base, EVLOOP_NONBLOCK);
+		ck_assert(nends == 1 && chan_has_ended(c));
+	}
+	ck_assert_int_eq(chan_renew(c, then[0]), 0);
+	close(then[0]);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert(nends == (_i == 0) && !chan_has_ended(c));
+	chan_hold(c, false);
+	ck_assert_int_eq(ipc_recv(then[1], IPC_ROLE_WORKER, IPC_ROLE_MASTER,
+	    &got), 1);
+	ck_assert_int_eq(got.kind, IPC_resumed);
+	ipc_msg_fini(&got);
+	ck_assert_int_eq(ipc_recv(then[1], IPC_ROLE_WORKER, IPC_ROLE_MASTER,
+	    &got), 1);
+	ck_assert(got.kind == IPC_handover && got.fd != -1);
+	ipc_msg_fini(&got);
+	/* It hears the new one's end. */
+	close(then[1]);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert_uint_eq(nends, (_i == 0) + 1);
+	chan_free(&c);
+	ck_assert_int_eq(count_fds(), before);
+	event_base_free(base);
+}
+END_TEST
+
 /* What is held back comes later, in order, with its descriptor. */
 START_TEST(test_held)
 {
@@ -630,6 +694,7 @@ main(void)
 	tcase_add_test(t, test_too_large);
 	tcase_add_test(t, test_queue);
 	tcase_add_test(t, test_held);
+	tcase_add_loop_test(t, test_renewed, 0, 2);
 	tcase_add_test(t, test_wiped);
 	tcase_add_test(t, test_never_read);
 	tcase_add_test(t, test_ends);

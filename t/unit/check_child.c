@@ -27,7 +27,7 @@ struct chan {
 	unsigned	 nsent;
 	int		 sock;
 	bool		 is_too_many;
-	bool		 holds;
+	bool		 holds, has_ended, is_lost, is_renewed;
 };
 
 static struct master	 m;
@@ -81,6 +81,27 @@ chan_hold(struct chan *c, bool holds)
 {
 	ck_assert(c->holds != holds);
 	c->holds = holds;
+}
+
+int
+chan_renew(struct chan *c, int sock)
+{
+	ck_assert(c->holds && sock != -1);
+	c->has_ended = false;
+	c->is_renewed = true;
+	return 0;
+}
+
+bool
+chan_has_ended(const struct chan *c)
+{
+	return c->has_ended;
+}
+
+bool
+chan_is_lost(const struct chan *c)
+{
+	return c->is_lost;
 }
 
 int
@@ -224,6 +245,7 @@ close_channel(struct child *c)
 static void
 hang_up(struct child *c, int error)
 {
+	c->chan->has_ended = true;
 	c->chan->on_end(c->chan->arg, error);
 }
 
@@ -356,13 +378,85 @@ START_TEST(test_never)
 {
 	struct child	*c = start(), *forked = start_forked();
 
-	child_on_template_gone(&m);
+	child_on_template_gone(&m, true);
 	ck_assert_uint_eq(ngone, 1);
 	ck_assert_ptr_eq(TAILQ_FIRST(&m.children.list), forked);
 	c = start();
 	child_on_forked(c, 0, 11);
 	ck_assert_uint_eq(ngone, 2);
 	ck_assert_uint_eq(nsettled, 2);
+}
+END_TEST
+
+/* Before it has a process; with a client. */
+static struct child *
+start_greeting(void)
+{
+	struct child	*c = start();
+
+	child_set_client(c, CHILD_ASSIGNED);
+	child_set_state(c, CHILD_GREETING);
+	return c;
+}
+
+/*
+ * A client does not notice that the template died: neither if that is heard
+ * of first by the worker's channel, nor if that was never used.
+ */
+START_TEST(test_again)
+{
+	struct child	*c = start_greeting();
+	struct chan	*chan = last;
+
+	if (_i == 1)
+		hang_up(c, 0);
+	ck_assert_uint_eq(ngone, 0);
+	child_on_template_gone(&m, true);
+	ck_assert_uint_eq(ngone, 0);
+	ck_assert(chan->is_renewed && chan->holds && c->chan == chan);
+	ck_assert_int_ne(c->sock, -1);
+	ck_assert_int_eq(c->state, CHILD_GREETING);
+	/* The next one dies as well. */
+	child_on_template_gone(&m, true);
+	ck_assert_uint_eq(ngone, 0);
+	ck_assert_int_ne(c->sock, -1);
+	close(c->sock);
+	c->sock = -1;
+	child_on_forked(c, PID, 0);
+	ck_assert(!chan->holds);
+	ck_assert_int_eq(c->process, CHILD_RUNS);
+	hang_up(c, 0);
+	ck_assert_uint_eq(nsettled, 1);
+}
+END_TEST
+
+/* For some it cannot be done, or makes no sense. */
+START_TEST(test_not_again)
+{
+	struct child	*c = start_greeting();
+
+	if (_i == 1)
+		child_kill(c);
+	else if (_i == 2)
+		last->is_lost = true;
+	child_on_template_gone(&m, _i != 0);
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert(TAILQ_EMPTY(&m.children.list));
+}
+END_TEST
+
+/* It was forked and has died before that was told. */
+START_TEST(test_dead_already)
+{
+	struct child	*c = start_greeting();
+
+	hang_up(c, 0);
+	ck_assert_uint_eq(nsettled, 0);
+	child_on_forked(c, PID, 0);
+	ck_assert_uint_eq(nsettled, 1);
+	ck_assert_int_eq(c->process, CHILD_ENDING);
+	child_on_exit(c, SIGNALLED(SIGKILL));
+	ck_assert_uint_eq(ngone, 1);
 }
 END_TEST
 
@@ -614,7 +708,7 @@ START_TEST(test_flat)
 		child_on_exit(c, EXITED(0));
 		ck_assert_uint_eq(COUNT(SERVING), MANY);
 		ck_assert_uint_eq(m.children.running, MANY);
-		child_on_template_gone(&m);
+		child_on_template_gone(&m, true);
 	}
 	middle->entry = old.entry;
 }
@@ -636,6 +730,9 @@ main(void)
 	tcase_add_test(t, test_number);
 	tcase_add_test(t, test_early);
 	tcase_add_test(t, test_never);
+	tcase_add_loop_test(t, test_again, 0, 2);
+	tcase_add_loop_test(t, test_not_again, 0, 3);
+	tcase_add_test(t, test_dead_already);
 	tcase_add_test(t, test_stop);
 	tcase_add_test(t, test_killed);
 	tcase_add_test(t, test_violation);

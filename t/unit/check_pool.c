@@ -38,7 +38,7 @@ static struct master	 m;
 static struct chan	 chans[8];
 static unsigned		 nchans, npumps, nlost, next_id;
 static uint64_t		 now;		/* ns */
-static bool		 has_workers;
+static bool		 has_workers, may_again;
 static struct listener	 listener;
 static struct child	*forked, *exited;
 static pid_t		 forked_as;
@@ -102,6 +102,7 @@ child_new(struct master *master, int *sock_out)
 	c->master = master;
 	c->id = ++next_id;
 	c->chan = &chans[0];
+	c->sock = -1;
 	TAILQ_INSERT_TAIL(&m.children.list, c, entry);
 	return c;
 }
@@ -208,9 +209,10 @@ child_on_exit(struct child *c, int status)
 }
 
 void
-child_on_template_gone(struct master *master)
+child_on_template_gone(struct master *master, bool again)
 {
 	ck_assert_ptr_eq(master, &m);
+	may_again = again;
 	nlost++;
 }
 
@@ -284,6 +286,7 @@ setup(void)
 	now = 1000000000000;
 	has_workers = true;
 	TAILQ_INIT(&m.children.list);
+	TAILQ_INIT(&m.children.forking);
 	TAILQ_INIT(&m.listen.list);
 	TAILQ_INIT(&m.uplinks.list);
 	TAILQ_INSERT_TAIL(&m.listen.list, &listener, entry);
@@ -628,6 +631,32 @@ START_TEST(test_template_gone)
 }
 END_TEST
 
+/* The next one forks those that have a client already. */
+START_TEST(test_asked_again)
+{
+	struct child	 c = { .id = 77 };
+
+	hello(&chans[0]);
+	pass(0);
+	settle(&chans[0]);
+	pass(5000);
+	ck_assert_int_ne(c.sock = dup(STDERR_FILENO), -1);
+	TAILQ_INSERT_TAIL(&m.children.forking, &c, process_entry);
+	chans[0].on_end(chans[0].arg, 0);
+	ck_assert(may_again && c.sock != -1);
+	pass(1);
+	ck_assert_uint_eq(nchans, 2);
+	ck_assert_uint_eq(chans[1].forks, 1);
+	ck_assert_uint_eq(chans[1].last, 77);
+	ck_assert_int_eq(c.sock, -1);
+	/* Not a second time. */
+	take();
+	pass(30);
+	ck_assert_uint_eq(chans[1].forks, 2);
+	ck_assert_uint_ne(chans[1].last, 77);
+}
+END_TEST
+
 START_TEST(test_template_silent)
 {
 	pass(29998);
@@ -716,6 +745,12 @@ START_TEST(test_template_follows)
 	pass(30);
 	ck_assert_uint_eq(chans[0].forks, MIN + 4);
 	ck_assert_uint_eq(chans[1].forks, 1);
+	if (_i == 1) {
+		/* What it was asked for nobody else may be. */
+		chans[1].on_end(chans[1].arg, 0);
+		ck_assert(nlost == 1 && !may_again);
+		return;
+	}
 	for (i = 0; i < 4; i++) {
 		ck_assert(chans[0].is_open);
 		is_forked(&chans[0], chans[0].last, 7);
@@ -839,10 +874,11 @@ pool_suite(void)
 	tcase_add_test(t, test_gone);
 	tcase_add_test(t, test_template_dies);
 	tcase_add_test(t, test_template_gone);
+	tcase_add_test(t, test_asked_again);
 	tcase_add_test(t, test_template_silent);
 	tcase_add_test(t, test_template_hangs);
 	tcase_add_test(t, test_template_idle);
-	tcase_add_test(t, test_template_follows);
+	tcase_add_loop_test(t, test_template_follows, 0, 2);
 	tcase_add_test(t, test_template_does_not_follow);
 	tcase_add_test(t, test_template_first);
 	tcase_add_test(t, test_template_for_ever);
