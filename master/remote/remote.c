@@ -462,12 +462,10 @@ remote_on_msg(void *arg, struct ipc_msg *msg)
 	}
 }
 
-/* The process is gone: start another one; later if it ended early. */
+/* The process is gone: start another one, later if it had not registered. */
 static void
 restart(struct remote *r)
 {
-	uint64_t	 age = clock_ms() - r->started;
-
 	assert(r->state != REMOTE_STOPPED);
 	chan_free(&r->chan);
 	if (r->state == REMOTE_REGISTERING)
@@ -477,8 +475,6 @@ restart(struct remote *r)
 	r->streams = 0;
 	if (world_is_stopping(r->master))
 		return;
-	if (age >= LIMIT_UPLINK_STABLE)
-		r->window = LIMIT_UPLINK_RETRY;
 	r->restarts++;
 	log_warnx("uplink %u: its process died", r->number);
 	remote_audit(r, AUDIT_uplink_lost, NULL);

@@ -8,6 +8,7 @@ import signal
 
 lib = importlib.import_module("8common")
 drops = importlib.import_module("815-drops")
+Fault = importlib.import_module("8registry").Fault
 from client import (LIMIT, SCALE, check, children, cpu, fds,
                     zombies)  # noqa: E402
 
@@ -91,6 +92,17 @@ async def again_and_again(rig):
     check(not zombies(program.pid), "zombies")
 
 
+async def forgotten(rig):
+    """Its streams are none of the next one's."""
+    program = await rig.start()
+    await rig.session()
+    await program.state("connected", that=lambda row: row["streams"] == 1)
+    rig.registry.faults["register"] = [Fault(hang=True)]
+    os.kill(await uplink_of(program), signal.SIGKILL)
+    row = await program.state("registering")
+    check(row["streams"] == 0, row)
+
+
 async def its_resolver(rig):
     """Who finds hosts for it dies: streams go on and new ones come, since it
     knows the registry; when nobody is left it begins anew."""
@@ -142,5 +154,5 @@ async def in_the_middle(rig):
 
 
 if __name__ == "__main__":
-    lib.main(*map(lib.ours, (killed, others, again_and_again,
+    lib.main(*map(lib.ours, (killed, others, again_and_again, forgotten,
                              its_resolver, stopped, in_the_middle)), at_once=3)

@@ -78,6 +78,11 @@ def refused():
                 ("LogTo=/var/log/hub", "stderr or syslog")):
             said = tested(hub, option)
             check(option.split("=")[0] in said and why in said, said)
+        engines = ["Engine=nats://127.0.0.1:%d" % n for n in range(1, 10)]
+        said = tested(hub, "HubUrl=http://127.0.0.1:1", *engines[:8])
+        check(said == "", "eight engines: " + said)
+        said = tested(hub, "HubUrl=http://127.0.0.1:1", *engines)
+        check("Engine: more than 8" in said, said)
         said = tested(hub, "HubUser=no-such-user")
         check(("no such user" in said) == (os.getuid() == 0), said)
         for rule, name in (

@@ -311,8 +311,7 @@ hubask_text(const struct json *j, uint32_t obj, const char *key, char *out,
 	uint32_t	 i = json_find(j, obj, key);
 
 	out[0] = '\0';
-	if (i == 0)
-		return;
+	/* What is not there is token 0: an object, which has no text. */
 	switch (json_tok(j, i)->type) {
 	case JSON_TRUE:
 		snprintf(out, size, "yes");
