@@ -319,6 +319,10 @@ void
 hubconn_hold(struct hubconn *c)
 {
 	c->is_held = true;
+	/* A record that has not gone is repeated whole. */
+	c->again = c->ssl == NULL ? 0 : c->out.len <
+	    SSL3_RT_MAX_PLAIN_LENGTH ? (uint32_t)c->out.len :
+	    SSL3_RT_MAX_PLAIN_LENGTH;
 }
 
 size_t
