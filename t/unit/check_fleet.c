@@ -451,6 +451,31 @@ START_TEST(test_place)
 }
 END_TEST
 
+/* Harnesses are sent there: no other scheme, or "": to any hub. */
+START_TEST(test_place_url)
+{
+	static const struct {
+		const char	*url;
+		int		 r;
+	}			 rows[] = {
+		{ "", 0 }, { "http://a", 0 }, { "https://a", 0 },
+		{ "ftp://a", -1 }, { "http", -1 }, { "httpx://a", -1 },
+		{ "a", -1 }
+	};
+	struct engine_place	 p = { .hub_url = rows[_i].url,
+				    .internal_url = "", .labels = "",
+				    .subject = "token:x" }, got;
+	struct fleetmsg_texts	 texts;
+	struct buf		 b;
+
+	buf_init(&b, 4096);
+	ck_assert_int_eq(fleetmsg_put_place(&b, &p), 0);
+	ck_assert_int_eq(fleetmsg_get_place(bytes(&b), &texts, &got),
+	    rows[_i].r);
+	buf_fini(&b);
+}
+END_TEST
+
 START_TEST(test_claim)
 {
 	struct engine_claim	 c = { .since = 1234567890123,
@@ -565,6 +590,7 @@ main(void)
 	tcase_add_test(t, test_message_wrong);
 	tcase_add_test(t, test_message_times);
 	tcase_add_test(t, test_place);
+	tcase_add_loop_test(t, test_place_url, 0, 7);
 	tcase_add_test(t, test_claim);
 	tcase_add_test(t, test_roster);
 	tcase_add_loop_test(t, test_proxyv2_write, 0, 3);

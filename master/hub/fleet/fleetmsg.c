@@ -159,7 +159,9 @@ fleetmsg_get_place(struct span body, struct fleetmsg_texts *t,
 	    fleetmsg_get_text(&body, t->labels, TICKET_LABELS_MAX) == -1 ||
 	    fleetmsg_get_text(&body, t->subject, TICKET_SUBJECT_MAX) == -1 ||
 	    fleetmsg_get(&body, &out->key, sizeof(out->key)) == -1 ||
-	    body.len > 0)
+	    body.len > 0 || (t->hub_url[0] != '\0' &&
+	    strncmp(t->hub_url, "http://", 7) != 0 &&
+	    strncmp(t->hub_url, "https://", 8) != 0))
 		return -1;
 	out->is_proxied = flags == 1;
 	out->hub_url = t->hub_url;
