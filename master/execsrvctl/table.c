@@ -565,7 +565,7 @@ table_add_load(struct table *t, const struct table *before, uint64_t ms)
 			span *= 1000;
 		if ((row = reallocarray(t->rows[i], n + 2, sizeof(*row))) ==
 		    NULL)
-			return -1;
+			goto fail;
 		t->rows[i] = row;
 		if ((row[n] = table_printf("%llu", span == 0 || now < then ?
 		    0ULL : (unsigned long long)((now - then) * 100 / span))) ==
