@@ -59,7 +59,7 @@ static int
 far_call(struct execsrv *x, const char *method, struct buf *params, int ms,
     struct far_answer *a)
 {
-	uint64_t	 deadline = clock_ms() + (uint64_t)ms;
+	uint64_t	 now = clock_ms(), deadline = now + (uint64_t)ms;
 
 	if (execsrv_call_json(x, method, (char *)buf_data(params),
 	    params->len, far_on_answer, a) == -1) {
@@ -69,9 +69,9 @@ far_call(struct execsrv *x, const char *method, struct buf *params, int ms,
 			    strerror(errno));
 		return -1;
 	}
-	while (!a->is_there && (ms == -1 || clock_ms() < deadline))
+	for (; !a->is_there && (ms == -1 || now < deadline); now = clock_ms())
 		if (execsrv_wait(x, ms == -1 ? EXECSRV_FOREVER :
-		    (int)(deadline - clock_ms())) == -1)
+		    (int)(deadline - now)) == -1)
 			break;
 	if (a->is_there)
 		return a->is_error ? -1 : 0;
