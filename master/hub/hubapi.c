@@ -1,5 +1,6 @@
 #include "master/hub/hubapi.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -399,6 +400,7 @@ hubapi_again(struct hub *h, struct door *d, enum probe probe)
 			    .probe = probe, .again = hubapi_again };
 	struct span	 query = d->request.target, path;
 
+	assert(d->is_asked && d->cancel == NULL);
 	if (!span_cut(&query, '?', &path)) {
 		path = query;
 		query = (struct span){ NULL, 0 };

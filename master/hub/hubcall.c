@@ -1,5 +1,6 @@
 #include "master/hub/hubcall.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +21,7 @@ void
 call_refuse(struct call *c, enum hub_stat stat, int status, const char *lines,
     const char *code, const char *message)
 {
+	assert(c->door != NULL && status >= 400);
 	c->hub->stat[stat]++;
 	hubaudit_refused(c->hub, c->what, c->who.name, c->environment,
 	    c->door->address, code);
@@ -158,6 +160,7 @@ call_parse(struct call *c)
 {
 	struct span	 body = c->door->body;
 
+	assert(c->body == NULL);
 	if ((c->body = malloc(body.len + 1)) == NULL)
 		return false;
 	memcpy(c->body, body.at, body.len);
@@ -256,6 +259,7 @@ probing_on_answer(void *arg, enum probe probe)
 	struct door	*d = p->door;
 	void		(*again)(struct hub *, struct door *, enum probe);
 
+	assert(d->cancel == probing_free && d->cancel_arg == p);
 	again = p->again;
 	d->cancel = NULL;
 	probing_free(p);
@@ -267,6 +271,7 @@ call_probe(struct call *c, struct executor *x)
 {
 	struct probing	*p;
 
+	assert(c->probe == UNKNOWN && c->again != NULL);
 	if ((p = calloc(1, sizeof(*p))) == NULL) {
 		call_no_memory(c);
 		return;

@@ -1,6 +1,7 @@
 /* The control socket: its clients. */
 #include <sys/socket.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ hubclient_free(struct hubctl_client *c)
 	struct engine	*e = c->ctl->hub->engine;
 
 	TAILQ_REMOVE(&c->ctl->clients, c, entry);
+	assert(c->far != NULL ? c->ctl->nfar > 0 : c->ctl->n > 0);
 	if (c->far != NULL) {
 		c->ctl->nfar--;
 		c->far->ops->free(c->far);
@@ -51,6 +53,7 @@ hubclient_new(struct hubctl *ctl, int fd, struct hubctl_far *far)
 	struct hubctl_client	*c;
 	unsigned		*n = far != NULL ? &ctl->nfar : &ctl->n;
 
+	assert(fd == -1 || far == NULL);
 	/* Those who are far do not keep the others out. */
 	if (*n >= (far != NULL ? FAR_MAX : CLIENTS_MAX) ||
 	    (c = calloc(1, sizeof(*c))) == NULL)
@@ -136,6 +139,7 @@ hubclient_on_readable(void *arg)
 	size_t			 room = LINE_MAX_ - c->request.len;
 	void			*to;
 
+	assert(c->fd != -1 && c->request.len <= LINE_MAX_);
 	if (room == 0 || (to = buf_reserve(&c->request, room)) == NULL ||
 	    (n = recv(c->fd, to, room, 0)) == 0 ||
 	    (n == -1 && errno != EAGAIN && errno != EINTR)) {
@@ -234,6 +238,7 @@ hubclient_send_back(struct hubctl_client *c)
 {
 	struct engine	*e = c->ctl->hub->engine;
 
+	assert(c->gather == NULL && c->reply.subject[0] != '\0');
 	e->ops->rows(e, c->about, &c->reply, (struct span){
 	    (const char *)buf_data(&c->answer), c->answer.len });
 	hubclient_free(c);
@@ -261,6 +266,7 @@ hubclient_process(struct hubctl_client *c)
 		}
 		/* What it says may be answered late, and then go on here. */
 		len = (size_t)(end - (char *)buf_data(&c->request));
+		assert(len < sizeof(line));
 		memcpy(line, buf_data(&c->request), len);
 		buf_drain(&c->request, len + 1);
 		hubclient_next(c, line, len);

@@ -1,4 +1,5 @@
 /* The requests of a control socket. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,6 +36,7 @@ hubclient_on_answer(void *arg, struct span text, unsigned silent)
 {
 	struct hubctl_client	*c = arg;
 
+	assert(c->waiting == FOR_HUBS);
 	if (text.at != NULL) {
 		c->has_heard = true;
 		if (buf_put(&c->answer, text.at, text.len) == -1)
@@ -59,6 +61,7 @@ hubclient_ask(struct hubctl_client *c, const char *environment,
 	struct json_out	 o;
 	struct buf	 b;
 
+	assert(c->waiting == FOR_NOTHING && !hubclient_is_guest(c));
 	c->waiting = FOR_HUBS;
 	c->has_heard = false;
 	buf_init(&b, 1024);
@@ -86,6 +89,7 @@ hubclient_on_hubs(void *arg, struct span text, unsigned silent)
 	struct span		 line;
 	struct json_out		 o;
 
+	assert(c->waiting == FOR_HUBS);
 	while (text.at != NULL && span_cut(&text, '\n', &line))
 		if (span_begins(line, "{\"row\":") &&
 		    (buf_put(&c->answer, line.at, line.len) == -1 ||
@@ -119,6 +123,7 @@ hubclient_on_place(void *arg, enum engine_answer answer,
 {
 	struct hubctl_client	*c = arg;
 
+	assert(c->waiting == FOR_HUBS && c->far != NULL);
 	c->waiting = FOR_NOTHING;
 	if (p != NULL && c->far->ops->renew(c->far) &&
 	    hubclient_may(c, p->labels)) {
@@ -229,6 +234,7 @@ hubclient_on_page(void *arg, const struct hubgather_page *page)
 	struct json_out		 o;
 	struct span		 last = hubclient_put_page(c, page), name;
 
+	assert(c->waiting == FOR_HUBS && c->gather == NULL);
 	/* Nobody is told a name that it may not see, so go on behind it. */
 	if (page->has_more && page->n > 0 && last.at == NULL &&
 	    (c->far == NULL || c->far->ops->renew(c->far))) {
@@ -321,6 +327,7 @@ hubclient_on_timer(void *arg)
 	struct json_out		 o;
 	uint64_t		 took = (clock_us() - c->since) / 1000;
 
+	assert(c->waiting == FOR_TURN || c->waiting == FOR_PONG);
 	if (c->waiting == FOR_TURN) {
 		c->waiting = FOR_NOTHING;
 		hubclient_process(c);
@@ -446,6 +453,7 @@ static void
 hubctl_reload(struct hubctl_client *c, const struct json *j)
 {
 	(void)j;
+	assert(c->fd != -1);
 	c->waiting = FOR_RELOAD;
 	hubclient_told(c, "reload");
 	c->ctl->events->reload(c->ctl->arg);
@@ -515,6 +523,7 @@ hubclient_request(struct hubctl_client *c, const struct json *j)
 {
 	size_t	 i;
 
+	assert(c->waiting == FOR_NOTHING);
 	json_copy_text(j, 0, "cmd", c->cmd, sizeof(c->cmd));
 	c->by[0] = c->environment[0] = '\0';
 	if (hubclient_is_guest(c))

@@ -1,5 +1,6 @@
 #include "master/hub/hubfleet.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +315,7 @@ hubfleet_engine(struct hub *h, struct hubnames **names)
 	const char		*why;
 	size_t			 i;
 
+	assert(h->engine == NULL && c->engine.n <= NATSLINK_SERVERS);
 	if (c->engine.n == 0)
 		return engine_local_new(&hubfleet_events, h);
 	for (i = 0; i < c->engine.n; i++)
@@ -373,6 +375,7 @@ hubfleet_on_waited(void *arg, enum engine_answer answer,
 	struct hubfleet_waiting	*w = arg;
 
 	(void)p;
+	assert(w->ask.pending == NULL && w->door->cancel_arg == w);
 	w->door->cancel = NULL;
 	/* Executors are taken, engine or not. */
 	if (w->is_claim)
@@ -391,6 +394,7 @@ hubfleet_wait(struct call *c, bool is_claim)
 {
 	struct hubfleet_waiting	*w;
 
+	assert(c->again != NULL && c->hub->engine->is_shared);
 	if ((w = calloc(1, sizeof(*w))) == NULL) {
 		call_no_memory(c);
 		return NULL;
@@ -452,6 +456,7 @@ hubfleet_on_asked(void *arg, enum engine_answer answer,
 {
 	struct hubfleet_asked	*a = arg;
 
+	assert(a->ask.pending == NULL && a->door->cancel_arg == a);
 	a->door->cancel = NULL;
 	a->fn(a, answer, p);
 	free(a);

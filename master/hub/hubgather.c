@@ -1,5 +1,6 @@
 #include "master/hub/hubgather.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,8 +122,10 @@ hubgather_finish(struct hubgather *g, unsigned silent)
 	struct hubgather_page	 page = { .silent = silent };
 	size_t			 i, n, max = hubgather_lines(g, NULL);
 
+	assert(*g->place == g && g->request.pending == NULL);
 	if ((page.row = calloc(max + 1, sizeof(*page.row))) != NULL) {
 		n = hubgather_lines(g, page.row);
+		assert(n <= max);
 		qsort(page.row, n, sizeof(*page.row), hubgather_by_line);
 		/* One that moves just now may be at two. */
 		for (i = 0; i < n; i++)
@@ -180,6 +183,7 @@ hubgather(struct hub *h, const struct hubgather_want *want,
 {
 	struct hubgather	*g;
 
+	assert(*out == NULL);
 	if ((g = calloc(1, sizeof(*g))) == NULL)
 		return -1;
 	g->hub = h;

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ hublink_send(int sock, enum hublink_word word, const char *text, int fd)
 		char		 room[CMSG_SPACE(sizeof(int))];
 	}		 u;
 
+	assert(word < HUBLINK_WORDS);
 	if (fd != -1)
 		fd_put_rights(&m, &u, &fd, 1);
 	return sendmsg(sock, &m, MSG_NOSIGNAL) == -1 ? -1 : 0;

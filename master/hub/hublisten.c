@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ hublisten_bind(struct hublistener *l, const struct endpoint *ep,
 	socklen_t		 len = endpoint_address(ep, &a);
 	int			 on = 1;
 
+	assert(l->fd == -1);
 	if (ep->kind == ENDPOINT_UNIX) {
 		/* The directory decides who may connect. */
 		l->fd = rundirs_listen_at(&a.un, SOCK_STREAM, 0111, BACKLOG);

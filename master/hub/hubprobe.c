@@ -1,5 +1,6 @@
 #include "master/hub/hubprobe.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "common/clock.h"
@@ -27,6 +28,7 @@ void
 hubprobe_start(struct hubprobe *p, struct hub *h, struct executor *x,
     void (*fn)(void *, enum probe), void *arg)
 {
+	assert(!timer_is_set(&p->timer));
 	p->hub = h;
 	p->fn = fn;
 	p->arg = arg;

@@ -19,9 +19,12 @@ static void
 api_url(const char *place, const char *environment, const char *ticket,
     char out[URL_MAX])
 {
+	int	 n;
+
 	assert(strncmp(place, "http", 4) == 0);
-	snprintf(out, URL_MAX, "ws%s" HUBCALL_ATTACH "%s?ticket=%s", place + 4,
-	    environment, ticket);
+	n = snprintf(out, URL_MAX, "ws%s" HUBCALL_ATTACH "%s?ticket=%s",
+	    place + 4, environment, ticket);
+	assert(n > 0 && n < URL_MAX);
 }
 
 static uint32_t

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -344,6 +345,7 @@ hubworker_init(struct hubworker *w, struct hubworker_start *start)
 	struct hub		*h = &w->hub;
 	size_t			 i;
 
+	assert(start->site != NULL && start->nlistener > 0);
 	w->start = start;
 	h->site = start->site;
 	h->audit = start->audit;

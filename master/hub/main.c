@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -115,6 +116,7 @@ hubmaster_reload(struct hubmaster *m)
 	struct site		*s;
 	int			 fd = -1, r;
 
+	assert(m->pid > 0 && m->start.link != -1);
 	sdnotify_reloading(m->sdnotify);
 	if ((s = hubmaster_read(&m->how, &f, &e)) == NULL) {
 		log_warnx("reload: %.900s", e.text);
@@ -147,6 +149,7 @@ hubmaster_start(void *arg)
 	struct hubmaster	*m = arg;
 	int			 pair[2];
 
+	assert(m->pid == -1 && m->start.link == -1);
 	if (fd_packet_pair(pair) == -1) {
 		log_warn("worker");
 		timer_set(&m->again, AGAIN_MS);
@@ -225,6 +228,7 @@ hubmaster_on_death(struct hubmaster *m)
 {
 	int	 status;
 
+	assert(m->pid > 0 && m->start.link != -1);
 	if (waitpid(m->pid, &status, WNOHANG) != m->pid)
 		return;
 	m->pid = -1;
