@@ -1,5 +1,6 @@
 #include "master/hub/admit/hubconf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,7 @@ hubconf_on_line(void *arg, const struct conf_line *l, struct conf_error *why,
 		return hubconf_row(row, c, &c->given[row - hub_rows],
 		    l->value, l->name, why);
 	}
+	assert(c->nrule > 0);
 	r = &c->rule[c->nrule - 1];
 	row = conf_rows_find(rule_rows, HUBRULE_ROWS, l->keyword);
 	n = row == NULL ? 0 : (size_t)(row - rule_rows);

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <assert.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
 #include <stdint.h>
@@ -80,5 +81,6 @@ keymem_lock(void)
 void
 keymem_wipe(bool is_on)
 {
+	assert(wipes != is_on);
 	wipes = is_on;
 }

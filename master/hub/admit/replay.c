@@ -1,5 +1,6 @@
 #include "master/hub/admit/replay.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ replay_fini(struct replay *r)
 
 	while ((e = TAILQ_FIRST(&r->queue)) != NULL)
 		replay_forget(r, e);
+	assert(r->map.count == 0);
 	map_fini(&r->map);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/err.h>
@@ -41,6 +42,7 @@ site_lock_in(struct site_files *f, enum site_file which, const void *data,
 {
 	char	*text;
 
+	assert(f->file[which].text == NULL);
 	if ((text = sodium_malloc(len + 1)) == NULL)
 		return -1;
 	memcpy(text, data, len);
@@ -72,6 +74,7 @@ site_read_secret(struct site_files *f, enum site_file which, const char *path,
 {
 	char	 why[128];
 
+	assert(f->file[which].text == NULL);
 	if ((f->file[which].text = secret_read_file(path, SECRET_MAX,
 	    &f->file[which].len, why, sizeof(why))) == NULL)
 		return conf_fail(e, "%.280s: %s", path, why);
@@ -290,6 +293,7 @@ site_room(struct site_files *f, size_t which, uint64_t len)
 {
 	char	*text;
 
+	assert(f->file[which].text == NULL);
 	if (len > SITE_MAX || (text = sodium_malloc((size_t)len + 1)) == NULL)
 		return NULL;
 	text[len] = '\0';
@@ -361,6 +365,7 @@ site_take_secret(struct site *s, const struct site_files *f,
 	struct span	 rest = site_trim(f, SITE_SECRET), line;
 	const char	*path = s->conf.secret_file;
 
+	assert(s->keys == NULL);
 	if (rest.at == NULL)
 		return conf_fail(e, "SecretFile: it is needed");
 	if ((s->keys = sodium_malloc(sizeof(*s->keys))) == NULL)

@@ -18,6 +18,7 @@ subjects_init(struct subjects *all)
 static void
 subject_free(struct subject *s)
 {
+	assert(s->refs == 0 && s->executors == 0 && s->harnesses == 0);
 	map_del(&s->all->map, &s->node);
 	free(s);
 }
@@ -43,10 +44,8 @@ subjects_fini(struct subjects *all)
 {
 	struct subject	*s;
 
-	while ((s = map_first(&all->map)) != NULL) {
-		assert(s->refs == 0);
+	while ((s = map_first(&all->map)) != NULL)
 		subject_free(s);
-	}
 	map_fini(&all->map);
 }
 

@@ -83,6 +83,7 @@ void
 ticket_sign(const struct ticket_keys *k, enum ticket_role role, struct span a,
     struct span b, uint8_t mac[TICKET_MAC_LEN])
 {
+	assert(k->n > 0 && role < TICKET_ROLES);
 	ticket_mac(k->key[0][role], a, b, mac);
 }
 
@@ -135,10 +136,12 @@ ticket_put_number(struct ticket_bytes *b, uint64_t n)
 static void
 ticket_put_text(struct ticket_bytes *b, const char *text)
 {
-	uint8_t	 len = (uint8_t)strlen(text);
+	size_t	 n = strlen(text);
+	uint8_t	 len = (uint8_t)n;
 
+	assert(n <= UINT8_MAX);
 	ticket_put(b, &len, 1);
-	ticket_put(b, text, len);
+	ticket_put(b, text, n);
 }
 
 static void
@@ -186,7 +189,6 @@ ticket_write(const struct ticket_keys *k, enum ticket_role role,
 	uint8_t			 raw[RAW_MAX], version = VERSION;
 	struct ticket_bytes	 b = { raw, raw + sizeof(raw), 0 };
 
-	assert(k->n > 0);
 	ticket_put(&b, &version, 1);
 	ticket_put_number(&b, t->made);
 	ticket_put_number(&b, t->until);
@@ -201,6 +203,7 @@ ticket_write(const struct ticket_keys *k, enum ticket_role role,
 		ticket_put(&b, t->nonce, sizeof(t->nonce));
 		ticket_put(&b, t->harness, sizeof(t->harness));
 	}
+	assert(b.end - b.at >= TICKET_MAC_LEN);
 	ticket_sign(k, role, ticket_about(environment), (struct span){
 	    (const char *)raw, (size_t)(b.at - raw) }, b.at);
 	b.at += TICKET_MAC_LEN;
