@@ -115,6 +115,7 @@ door_free(struct door **dp)
 {
 	struct door	*d = *dp;
 
+	assert(d->all->n > 0);
 	*dp = NULL;
 	if (d->cancel != NULL)
 		d->cancel(d->cancel_arg);
@@ -130,6 +131,7 @@ door_free(struct door **dp)
 void
 door_wait(struct door *d, void (*fn)(void *), void *arg)
 {
+	assert(d->is_asked && d->conn != NULL && d->cancel == NULL);
 	d->cancel = fn;
 	d->cancel_arg = arg;
 }
@@ -156,6 +158,7 @@ door_answer(struct door **dp, int status, const char *lines, const char *type,
 	struct iovec	 iov[2];
 	int		 n;
 
+	assert(d->conn != NULL);
 	n = snprintf(head, sizeof(head), "HTTP/1.1 %d %s\r\n"
 	    "Content-Type: %s\r\nContent-Length: %zu\r\n"
 	    "Cache-Control: no-store\r\n%sConnection: close\r\n\r\n", status,
@@ -201,6 +204,7 @@ door_upgrade(struct door *d, struct span *rest_out)
 	struct iovec	 iov = { answer, httphead_switch_key(d->request.key,
 			    answer, sizeof(answer)) };
 
+	assert(d->is_asked && c != NULL && d->head <= d->in.len);
 	hubconn_write(c, &iov, 1);
 	rest_out->at = (const char *)buf_data(&d->in) + d->head;
 	rest_out->len = d->in.len - d->head;
@@ -214,6 +218,7 @@ door_take(struct door *d)
 {
 	struct hubconn	*c = d->conn;
 
+	assert(d->is_asked && c != NULL);
 	d->conn = NULL;
 	d->cancel = NULL;
 	return c;
@@ -271,6 +276,7 @@ door_process(struct door *d)
 {
 	const char	*before;
 
+	assert(!d->is_asked && d->conn != NULL);
 	if (d->wants_proxy && !door_take_proxy(d))
 		return;
 	if (d->head == 0 && !door_take_head(d))

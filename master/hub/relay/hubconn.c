@@ -54,6 +54,7 @@ hubconn_on_reap(void *arg)
 
 	while ((c = TAILQ_FIRST(&l->gone)) != NULL) {
 		TAILQ_REMOVE(&l->gone, c, entry);
+		assert(c->fd == -1 && c->sending == NULL);
 		free(c);
 	}
 }
@@ -154,6 +155,7 @@ hubconn_free(struct hubconn **cp)
 	*cp = NULL;
 	if (c == NULL)
 		return;
+	assert(c->fd != -1);
 	if (c->is_finishing)
 		TAILQ_REMOVE(&c->loop->finishing, c, entry);
 	hubconn_stop_sending(c);
@@ -173,6 +175,7 @@ hubconn_free(struct hubconn **cp)
 void
 hubconn_own(struct hubconn *c, const struct hubconn_events *e, void *arg)
 {
+	assert(c->fd != -1 && !c->is_finishing);
 	c->events = e;
 	c->arg = arg;
 }
@@ -318,6 +321,7 @@ hubconn_write(struct hubconn *c, const struct iovec *iov, int n)
 void
 hubconn_hold(struct hubconn *c)
 {
+	assert(!c->is_held);
 	c->is_held = true;
 	/* A record that has not gone is repeated whole. */
 	c->again = c->ssl == NULL ? 0 : c->out.len <
@@ -331,6 +335,7 @@ hubconn_release(struct hubconn *c, size_t n)
 	struct iovec	 iov;
 	ssize_t		 r;
 
+	assert(c->is_held);
 	if (n < c->again)
 		n = c->again;
 	if (n > c->out.len)
@@ -354,6 +359,7 @@ hubconn_release(struct hubconn *c, size_t n)
 void
 hubconn_unhold(struct hubconn *c)
 {
+	assert(c->is_held);
 	c->is_held = false;
 	if (c->out.len > 0 && hubconn_want_write(c) == -1)
 		hubconn_break(c);
@@ -381,6 +387,7 @@ hubconn_on_writable(void *arg)
 	struct iovec	 iov;
 	ssize_t		 n;
 
+	assert(c->sending != NULL);
 	if (c->is_broken) {
 		io_stop(&c->sending->io);
 		hubconn_tell_broken(c);
@@ -552,6 +559,7 @@ hubconn_look(struct hubconn *c)
 void
 hubconn_pause(struct hubconn *c)
 {
+	assert(c->paused < UINT8_MAX);
 	if (c->paused++ == 0)
 		io_stop(&c->in);
 }

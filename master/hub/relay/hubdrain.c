@@ -1,5 +1,7 @@
 #include "master/hub/relay/hubdrain.h"
 
+#include <assert.h>
+
 #include "common/clock.h"
 
 #define TURN_MS		250
@@ -49,6 +51,7 @@ hubdrain_on_turn(void *arg)
 	uint64_t	 passed = clock_ms() - d->began;
 	size_t		 due;
 
+	assert(d->is_on);
 	if (passed >= d->time) {
 		hubdrain_some(d->board, SIZE_MAX, BUSY);
 	} else {

@@ -68,6 +68,7 @@ stream_claim(struct harness *h, struct span id)
 	struct board_stream	*s;
 	size_t			 len = KEY_HEAD + id.len;
 
+	assert(id.len > 0 && id.len <= RELAYHEAD_ID_MAX);
 	if (x->nstream >= LIMIT_STREAMS ||
 	    (s = malloc(sizeof(*s) + len)) == NULL)
 		return NULL;
@@ -100,6 +101,7 @@ stream_free(struct board_stream *s)
 	map_del(&h->executor->board->streams, &s->node);
 	LIST_REMOVE(s, entry);
 	assert(h->nstream > 0 && h->executor->nstream > 0);
+	assert(h->nstopped >= s->is_stopped);
 	h->nstream--;
 	h->nstopped -= s->is_stopped;
 	h->executor->nstream--;
@@ -131,6 +133,7 @@ stream_stop(struct board_stream *s, bool is_stopped)
 		h->nstopped++;
 		x->board->counts.stops++;
 	} else {
+		assert(h->nstopped > 0);
 		h->nstopped--;
 	}
 	wslink_send(&x->link, frame, relayhead_flow(stream_id(s), is_stopped,
@@ -239,6 +242,7 @@ harness_pace(struct harness *h, size_t n)
 static void
 harness_unpace(struct harness *h)
 {
+	assert(h->is_paced);
 	TAILQ_REMOVE(&h->executor->board->paced, h, paced);
 	h->is_paced = false;
 	wslink_unhold(&h->link);
@@ -299,12 +303,14 @@ harness_free(struct harness *h, uint16_t code, const char *why,
 	struct switchboard	*b = x->board;
 	struct board_stream	*s;
 
+	assert(x->nharness > 0 && b->nharness > 0);
 	b->events->on_harness_gone(b->arg, h, why);
 	while ((s = LIST_FIRST(&h->streams)) != NULL) {
 		if (reset != NULL)
 			board_reset(&x->link, stream_id(s), reset);
 		stream_free(s);
 	}
+	assert(h->nstream == 0 && h->nstopped == 0);
 	if (timer_is_set(&h->stall))
 		wslink_resume(&x->link);
 	timer_stop(&h->stall);
@@ -314,6 +320,7 @@ harness_free(struct harness *h, uint16_t code, const char *why,
 	TAILQ_REMOVE(&x->harnesses, h, entry);
 	x->nharness--;
 	b->nharness--;
+	assert(h->subject->harnesses > 0);
 	h->subject->harnesses--;
 	subject_unref(&h->subject);
 	wslink_fini(&h->link, code, why);
@@ -333,6 +340,7 @@ harness_on_stall(void *arg)
 {
 	struct harness	*h = arg;
 
+	assert(!timer_is_set(&h->stall));
 	h->executor->board->counts.stalls++;
 	/* Set no more, but its executor is still paused. */
 	wslink_resume(&h->executor->link);
@@ -389,6 +397,7 @@ switchboard_connect(struct executor *x, const struct ticket *t,
 	struct switchboard	*b = x->board;
 	struct harness		*h;
 
+	assert(x->nharness < LIMIT_STREAMS);
 	if ((h = calloc(1, sizeof(*h))) == NULL)
 		return NULL;
 	h->executor = x;
@@ -433,6 +442,7 @@ switchboard_detach(struct executor *x, uint16_t code, const char *why)
 	}
 	assert(x->nstream == 0 && x->nharness == 0);
 	map_del(&b->executors, &x->node);
+	assert(x->subject->executors > 0);
 	x->subject->executors--;
 	subject_unref(&x->subject);
 	wslink_fini(&x->link, code, why);
@@ -500,6 +510,7 @@ switchboard_attach(struct switchboard *b, const char *environment,
 		goto fail;
 	if ((old = switchboard_find(b, environment)) != NULL)
 		switchboard_detach(old, WSLINK_POLICY, "replaced");
+	assert(switchboard_find(b, environment) == NULL);
 	if (map_add(&b->executors, &x->node, x->environment,
 	    strlen(x->environment), x) == -1)
 		goto fail;
@@ -578,6 +589,8 @@ switchboard_fini(struct switchboard *b, uint16_t code, const char *why)
 
 	while ((x = map_first(&b->executors)) != NULL)
 		switchboard_detach(x, code, why);
+	assert(b->nharness == 0 && b->streams.count == 0);
+	assert(TAILQ_EMPTY(&b->paced));
 	timer_stop(&b->pace);
 	wslinks_fini(&b->links);
 	map_fini(&b->executors);

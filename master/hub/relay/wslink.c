@@ -52,6 +52,7 @@ wslinks_on_turn(void *arg)
 void
 wslinks_init(struct wslinks *all, struct event_base *base, uint64_t interval)
 {
+	assert(interval > 0);
 	TAILQ_INIT(&all->queue);
 	all->interval = interval;
 	timer_init(&all->timer, base, wslinks_on_turn, all);
@@ -74,6 +75,7 @@ wslink_init(struct wslink *l, struct wslinks *all, struct hubconn **cp,
 	uint8_t	*room;
 	size_t	 size;
 
+	assert(*cp != NULL && l->conn == NULL);
 	memset(l, 0, sizeof(*l));
 	ws_reader_init(&l->reader, true, LIMIT_RELAY_MESSAGE,
 	    LIMIT_RELAY_MESSAGE);
@@ -106,6 +108,7 @@ wslink_write(struct wslink *l, enum ws_opcode opcode, const void *data,
 	uint8_t		 head[WS_HEADER_MAX];
 	struct iovec	 iov[2];
 
+	assert(l->conn != NULL);
 	assert(opcode < WS_CLOSE || len <= WS_CONTROL_MAX);
 	iov[0].iov_base = head;
 	iov[0].iov_len = ws_header(head, true, opcode, len, NULL);
@@ -273,6 +276,7 @@ wslink_on_readable(void *arg)
 	size_t		 size;
 	ssize_t		 n;
 
+	assert(l->conn != NULL && l->code == 0);
 	if ((room = ws_reader_room(&l->reader, l->is_busy ? READ_BUSY :
 	    READ_FIRST, &size)) == NULL) {
 		wslink_end(l, "out of memory");
