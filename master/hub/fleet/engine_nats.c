@@ -47,8 +47,10 @@ void
 nats_subject(const struct engine_nats *n, const char *kind, const char *what,
     char out[NATSWIRE_SUBJECT_MAX + 1])
 {
-	snprintf(out, NATSWIRE_SUBJECT_MAX + 1, "%s.%s.%s", n->prefix, kind,
-	    what);
+	int	 len = snprintf(out, NATSWIRE_SUBJECT_MAX + 1, "%s.%s.%s",
+		    n->prefix, kind, what);
+
+	assert(len > 0 && len <= NATSWIRE_SUBJECT_MAX);
 }
 
 void
@@ -347,8 +349,10 @@ nats_on_down(void *arg)
 	buf_trim(&n->again, 0);
 	n->engine.events->state(n->engine.arg, false);
 	/* Whoever is told may ask again, which is answered at once. */
+	assert(!natslink_is_up(n->link));
 	while ((p = map_first(&n->pending)) != NULL)
 		nats_finish(p, ENGINE_DOWN, NULL, 1);
+	assert(n->claims.count == 0);
 }
 
 static void
@@ -380,6 +384,7 @@ nats_free(struct engine *e)
 	    (struct span){ NULL, 0 });
 	while ((p = map_first(&n->pending)) != NULL)
 		nats_pending_free(p);
+	assert(n->claims.count == 0);
 	map_fini(&n->pending);
 	map_fini(&n->claims);
 	timer_stop(&n->hello);

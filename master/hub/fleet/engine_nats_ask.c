@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sodium.h>
@@ -45,6 +46,8 @@ nats_pending_free(struct nats_pending *p)
 {
 	struct engine_nats	*n = p->n;
 
+	assert(p->ask == NULL || p->ask->pending == p);
+	assert(p->request == NULL || p->request->pending == p);
 	if (p->ask != NULL)
 		p->ask->pending = NULL;
 	if (p->request != NULL)
@@ -65,6 +68,7 @@ nats_finish(struct nats_pending *p, enum engine_answer answer,
 	struct engine_ask	*ask = p->ask;
 	struct engine_request	*q = p->request;
 
+	assert((ask == NULL) != (q == NULL));
 	n->engine.counts.asked++;
 	n->engine.counts.asked_us += clock_us() - p->since;
 	nats_pending_free(p);
@@ -102,6 +106,7 @@ nats_pending_send(struct nats_pending *p, const char *subject,
 
 	snprintf(reply, sizeof(reply), "%s.inbox.%s.%" PRIx64, n->prefix,
 	    n->id_text, p->number);
+	assert(strlen(reply) < ENGINE_REPLY_MAX);
 	buf_init(&b, 2 * NATSWIRE_DATA_MAX);
 	/* First this, so that two who claim it at once hear of each other. */
 	if ((holds && nats_put_hold(n, &b, p->environment, held) == -1) ||
@@ -123,7 +128,7 @@ nats_where(struct engine *e, const char *environment, const uint8_t *key_hash,
 	struct span		 body = { (const char *)key_hash,
 				    key_hash != NULL ? HUBKEY_HASH_LEN : 0 };
 
-	ask->pending = NULL;
+	assert(ask->pending == NULL);
 	if (!natslink_is_up(n->link) || (p = nats_pending_new(n,
 	    FLEETMSG_WHERE, environment, key_hash != NULL ? CLAIM_MS :
 	    LIMIT_HUB_WHERE)) == NULL) {
@@ -146,7 +151,7 @@ nats_claim(struct engine *e, const char *environment,
 	char			 subject[NATSWIRE_SUBJECT_MAX + 1];
 	struct buf		 b;
 
-	ask->pending = NULL;
+	assert(ask->pending == NULL);
 	p = map_find(&n->claims, environment, strlen(environment));
 	if (p != NULL && memcmp(p->claim.registration, c->registration,
 	    REGISTRATION_LEN) > 0) {
@@ -155,6 +160,7 @@ nats_claim(struct engine *e, const char *environment,
 	}
 	if (p != NULL)
 		nats_finish(p, ENGINE_FOUND, NULL, 0);
+	assert(map_find(&n->claims, environment, strlen(environment)) == NULL);
 	if (!natslink_is_up(n->link) || (p = nats_pending_new(n,
 	    FLEETMSG_CLAIM, environment, CLAIM_MS)) == NULL) {
 		ask->fn(ask->arg, ENGINE_DOWN, NULL);
@@ -191,7 +197,7 @@ nats_request(struct engine *e, const char *environment, const char *hub,
 	char			 id[ID_TEXT + 1];
 	const uint8_t		*to = NULL;
 
-	q->pending = NULL;
+	assert(q->pending == NULL && (environment == NULL || hub == NULL));
 	if (hub != NULL && (to = roster_find(&n->roster, hub)) == NULL) {
 		q->fn(q->arg, (struct span){ NULL, 0 }, 0);
 		return;

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ nats_take_rows(struct nats_pending *p, const struct fleetmsg *m)
 	struct engine_request	*q = p->request;
 	uint64_t		 number = p->number;
 
+	assert(p->kind == FLEETMSG_REQUEST && q != NULL);
 	if (m->body.len > 0)
 		q->fn(q->arg, m->body, 0);
 	/* Whoever got them may have lost interest. */

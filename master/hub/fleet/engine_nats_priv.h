@@ -47,7 +47,6 @@ struct engine_nats {
 	struct roster		 roster;
 	struct timer		 hello;
 	struct buf		 again;		/* to be claimed again: texts */
-	size_t			 again_at;
 };
 
 static inline struct engine_nats *

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -72,6 +73,7 @@ int
 hubnames_attach(struct hubnames *n, struct event_base *base, hubnames_fn *fn,
     void *arg)
 {
+	assert(n->fn == NULL);
 	n->fn = fn;
 	n->arg = arg;
 	io_init(&n->io, base, n->sock, EV_READ | EV_PERSIST,

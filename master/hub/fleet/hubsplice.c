@@ -93,6 +93,7 @@ hubsplice_free(struct hubsplice *s, struct hubsplice_end *left)
 {
 	if (left != NULL && left->conn != NULL)
 		hubconn_finish(&left->conn);
+	assert(s->all->n > 0);
 	hubconn_free(&s->near.conn);
 	hubconn_free(&s->far.conn);
 	timer_stop(&s->late);
@@ -117,6 +118,7 @@ hubsplice_fail(struct hubsplice *s, const char *why)
 	struct door	*d = s->door;
 	char		 text[256];
 
+	assert(d != NULL && s->near.conn == NULL);
 	snprintf(text, sizeof(text), "hub at %s:%u: %s", s->to.host,
 	    s->to.port, why);
 	if (repeat_is_due(&s->all->said, text, clock_ms()))
@@ -145,7 +147,10 @@ hubsplice_why(const struct hubsplice *s)
 static void
 hubsplice_on_left(void *arg)
 {
-	hubsplice_free(arg, NULL);
+	struct hubsplice	*s = arg;
+
+	assert(s->near.conn == NULL);
+	hubsplice_free(s, NULL);
 }
 
 /* --- bytes --- */
@@ -154,6 +159,7 @@ hubsplice_on_left(void *arg)
 static void
 hubsplice_join(struct hubsplice *s)
 {
+	assert(s->near.conn == NULL && !s->far.is_paused);
 	timer_stop(&s->late);
 	repeat_end(&s->all->said);
 	s->near.conn = door_take(s->door);

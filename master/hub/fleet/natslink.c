@@ -140,6 +140,7 @@ natslink_fail(struct natslink *l, const char *why)
 static void
 natslink_connect(struct natslink *l, const char *host)
 {
+	assert(l->conn == NULL && l->in.len == 0);
 	if (hubdial(l->how.conns, host, natslink_server(l)->port,
 	    &l->conn) == -1) {
 		natslink_fail(l, strerror(errno));
@@ -168,6 +169,7 @@ natslink_begin(struct natslink *l)
 {
 	const struct natslink_server	*s = natslink_server(l);
 
+	assert(l->state == NATSLINK_APART);
 	if (!s->is_name) {
 		natslink_connect(l, s->host);
 	} else if (hubnames_ask(l->how.names, s->host) == -1) {
@@ -185,6 +187,7 @@ natslink_introduce(struct natslink *l)
 {
 	struct buf	 b;
 
+	assert(hubconn_is_secure(l->conn) == (l->state == NATSLINK_SECURED));
 	buf_init(&b, 64 * 1024);
 	if (natscred_connect(l->how.cred, l->nonce, l->how.name, &b) == -1 ||
 	    buf_put(&b, "PING\r\n", 6) == -1) {
@@ -336,6 +339,7 @@ natslink_on_readable(void *arg)
 	void		*room;
 	ssize_t		 n;
 
+	assert(l->conn != NULL && l->state >= NATSLINK_GREETED);
 	if ((room = buf_reserve(&l->in, READ_ROOM)) == NULL) {
 		natslink_fail(l, strerror(errno));
 		return;
@@ -374,6 +378,7 @@ natslink_on_broken(void *arg)
 static void
 natslink_ping(struct natslink *l, uint64_t next)
 {
+	assert(l->state == NATSLINK_UP && l->unanswered == 0);
 	l->unanswered++;
 	timer_set(&l->timer, next);
 	hubconn_write(l->conn, &(struct iovec){
@@ -436,6 +441,7 @@ natslink_new(const struct natslink_how *how, const struct natslink_events *e,
 {
 	struct natslink	*l;
 
+	assert(how->nserver > 0 && how->nserver <= NATSLINK_SERVERS);
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
 	l->events = e;

@@ -1,5 +1,6 @@
 #include "master/hub/fleet/natswire.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,6 +201,7 @@ natswire_sub(struct buf *b, const char *subject, const char *sid)
 	int	 n;
 
 	n = snprintf(text, sizeof(text), "SUB %s %s\r\n", subject, sid);
+	assert(n > 0 && (size_t)n < sizeof(text));
 	return buf_put(b, text, (size_t)n);
 }
 
@@ -209,6 +211,7 @@ natswire_unsub(struct buf *b, const char *sid)
 	char	 text[NATSWIRE_SUBJECT_MAX + 16];
 	int	 n = snprintf(text, sizeof(text), "UNSUB %s\r\n", sid);
 
+	assert(n > 0 && (size_t)n < sizeof(text));
 	return buf_put(b, text, (size_t)n);
 }
 
@@ -220,6 +223,7 @@ natswire_pub(struct buf *b, const char *subject, const char *reply,
 	int	 n = snprintf(text, sizeof(text), "PUB %s %s%s%zu\r\n", subject,
 		    reply != NULL ? reply : "", reply != NULL ? " " : "", len);
 
+	assert(n > 0 && (size_t)n < sizeof(text));
 	return buf_put(b, text, (size_t)n) == -1 ||
 	    buf_put(b, data, len) == -1 || buf_put(b, "\r\n", 2) == -1 ? -1 :
 	    0;

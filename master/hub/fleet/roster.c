@@ -1,5 +1,6 @@
 #include "master/hub/fleet/roster.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ roster_init(struct roster *r)
 static void
 roster_del(struct roster *r, size_t i)
 {
+	assert(i < r->n);
 	r->hub[i] = r->hub[--r->n];
 }
 
