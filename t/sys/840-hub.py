@@ -378,11 +378,15 @@ def floods():
             check(answer.status in (200, 429), "%d" % answer.status)
         for t in threads:
             t.join()
+        counts = {c: codes.count(c) for c in set(codes)}
         check(len(codes) == 1200 and set(codes) <= {200, 403, 409, 429} and
-              codes.count(403) == 400 and codes.count(429) > 500, "%s" % {
-                  c: codes.count(c) for c in set(codes)})
+              counts[403] == 400, "%s" % counts)
+        in_time(counts.get(429, 0) > 500, "too slow a flood: %s" % counts)
         in_time(longest < 1, "a stream waited %.1f s" % longest)
-        refused(429, hub.register, "build-9", code="rate_limited")
+        answers = [hub.register("build-9") for _ in range(5)]
+        last = [a for a in answers if a.status == 429]
+        in_time(last, "its rate allows them")
+        check(last[0].code == "rate_limited", last[0].body)
 
 
 def limits():
@@ -444,8 +448,7 @@ def takeover():
             t = threading.Thread(target=lambda: got.append(fn()))
             t.start()
             while t.is_alive():
-                if not newer.is_quiet(0.02):
-                    check(newer.pong(), "something else came")
+                check(newer.is_quiet(0.02), "something else came")
             return got[0]
         answer = while_it_answers(hub.register)
         in_time(answer.status == 503, "it did not answer in time")
@@ -566,7 +569,8 @@ def fair_input():
         done.set()
         for t in threads:
             t.join()
-        check(min(got.values()) * 3 > max(got.values()), "%s" % got)
+        # One of them may have had no processor.
+        in_time(min(got.values()) * 3 > max(got.values()), "%s" % got)
 
 
 def received(hub, h, sent):
@@ -601,10 +605,11 @@ def whole_output():
 def rates():
     """Requests of a subject, and wrong tokens of a source."""
     with Hub("RequestRate 1") as hub:
-        codes = {hub.connect("build-1").status for _ in range(20)}
-        check(codes == {409, 429}, "%s" % codes)
-        answer = hub.connect()
-        check(answer.fields["retry-after"] == "1", "%s" % answer.fields)
+        answers = [hub.connect("build-1") for _ in range(20)]
+        check({a.status for a in answers} <= {409, 429}, "%s" % answers)
+        last = [a for a in answers if a.status == 429]
+        in_time(last, "its rate allows them")
+        check(last[0].fields["retry-after"] == "1", "%s" % last[0].fields)
         check(hub.register().status == 200, "of another subject")
     with Hub() as hub:
         codes = [hub.connect("build-1", "wrong").status for _ in range(20)]

@@ -95,8 +95,7 @@ def locked(one_file):
         skip("not root, or measured: memory cannot be read, or is not ours")
     hub = Hub("BearerSecretFile bearer\nCertificate %s" % (
         "both" if one_file else "cert\nCertificateKey key"), starts=False)
-    hub.settings += "\nListen https://127.0.0.1:%d\nListen %s" % (
-        lib.free_port(), hub.url)
+    hub.settings += "\nListen https://127.0.0.1:@SECURE@\nListen @URL@"
     needles = {**new_tls(hub, one_file), **new_secrets(hub)}
     with hub.start():
         look(hub, "at the start", needles)

@@ -104,7 +104,7 @@ def refused():
         hub.more = {}
         os.mkdir(hub.path("audit"))
         hub.write()
-        hub.begin()
+        hub.run()
         check(hub.process.wait(LIMIT) == 1 and "AuditLog" in hub.log(),
               hub.log())
 

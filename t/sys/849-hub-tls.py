@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import tempfile
 
-from client import BUILD, LIMIT, TMP, check, main, wait_for
+from client import BUILD, LIMIT, TMP, check, in_time, main, wait_for
 
 lib = importlib.import_module("8hub")
 fleet = importlib.import_module("8fleet")
@@ -128,21 +128,21 @@ class TlsSite(Site):
     """Each hub has a listener with TLS for the others."""
 
     def __init__(self, ours, trust=None):
-        self.ours, self.ca, self.secure = ours, trust or ours.ca, {}
+        self.ours, self.ca = ours, trust or ours.ca
         self.pair = ours.made("hub")
         super().__init__(splices=True)
 
-    def reach(self, hub):
-        port = self.secure[hub.name] = lib.free_port()
-        return ("InternalUrl https://127.0.0.1:%d\nListen http://127.0.0.1:%d"
-                "\nListen https://127.0.0.1:%d\nCertificate %s\n"
-                "CertificateKey %s\nCaFile %s" % (
-                    port, hub.port, port, *self.pair, self.ca))
+    def reach(self):
+        return ("InternalUrl https://127.0.0.1:@SECURE@\nListen @URL@\n"
+                "Listen https://127.0.0.1:@SECURE@\nCertificate %s\n"
+                "CertificateKey %s\nCaFile %s" % (*self.pair, self.ca))
 
 
 def harness_at(hub, site):
     """Its websocket, by this hub."""
-    got = hub.connect().json()
+    answer = hub.connect()
+    in_time(answer.status != 503, "the engine was slow")
+    got = answer.json()
     check(got["url"].startswith("ws://127.0.0.1:%d/" % site.door.port), got)
     return Ws("ws://127.0.0.1:%d/%s" % (hub.port,
                                         got["url"].split("/", 3)[3]))
@@ -194,13 +194,13 @@ def redirects():
     ours = Authority()
     pair = ours.made("hub")
     with Site(n=0) as site:
+        site.reach = lambda: (
+            "HubUrl wss://localhost:@SECURE@/\nListen @URL@\n"
+            "Listen https://127.0.0.1:@SECURE@\nCertificate %s\n"
+            "CertificateKey %s" % pair)
         for name in ("hub-a", "hub-b"):
-            secure = lib.free_port()
-            site.reach = lambda hub, p=secure: (
-                "HubUrl wss://localhost:%d/\nListen http://127.0.0.1:%d\n"
-                "Listen https://127.0.0.1:%d\nCertificate %s\n"
-                "CertificateKey %s" % (p, hub.port, p, *pair))
-            site.add(name).url = "https://localhost:%d" % secure
+            hub = site.add(name)
+            hub.url = "https://localhost:%d" % hub.secure
         a, b = site.hubs
         wait_for(lambda: len(a.ctl("hubs")[0]) == 2, LIMIT, "both")
         b.put("ci", b.token["ci"] + "\n")

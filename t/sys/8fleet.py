@@ -224,7 +224,7 @@ class Site(contextlib.ExitStack):
         hub.secret = secret or hub.secret
         hub.fleet_url = self.door.url
         hub.settings = "Engine %s\nHubName %s\n%s\n%s" % (
-            self.nats.url, name, self.reach(hub), self.more)
+            self.nats.url, name, self.reach(), self.more)
         hub.write()
         self.enter_context(hub)
         if "ProxyProtocol yes" in self.more:
@@ -235,8 +235,8 @@ class Site(contextlib.ExitStack):
             self.door.hubs.append(hub)
         return hub
 
-    def reach(self, hub):
-        return ("InternalUrl " if self.splices else "HubUrl ") + hub.url
+    def reach(self):
+        return ("InternalUrl " if self.splices else "HubUrl ") + "@URL@"
 
 
 def is_up(hub):

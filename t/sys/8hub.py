@@ -75,7 +75,8 @@ class Answer:
 
 
 class Hub:
-    """A hub that runs, with its files. Tokens: NAMES."""
+    """A hub that runs, with its files. Tokens: NAMES. In its settings and in
+    fleet_url @SECURE@ is a port of its own, for TLS, and @URL@ its URL."""
     NAMES = ("build", "build2", "other", "ci", "pool", "nobody", "op", "boss")
 
     def __init__(self, settings="", rules=RULES, port=None, starts=True,
@@ -96,6 +97,7 @@ class Hub:
 
     def take_ports(self, port=None):
         self.port, self.metrics_port = port or free_port(), free_port()
+        self.secure = free_port()
         self.url = "http://127.0.0.1:%d" % self.port
         self.write()
 
@@ -117,7 +119,7 @@ class Hub:
         user = pwd.getpwuid(os.getuid()).pw_name
         if os.getuid() == 0:
             user = "nobody"
-        self.put("hub.conf", """
+        text = """
 FleetUrl %s
 SecretFile secret
 TokensFile tokens
@@ -129,14 +131,16 @@ LogLevel debug
 %s
 %s
 %s
-""" % (self.fleet_url or self.url, self.path("audit"), self.metrics_port, self.dir, user,
-            "" if "Listen http" in self.settings else
-            "Listen http://127.0.0.1:%d" % self.port,
-            self.settings, self.rules))
+""" % (self.fleet_url or self.url, self.path("audit"), self.metrics_port,
+       self.dir, user, "" if "Listen http" in self.settings else
+       "Listen @URL@", self.settings, self.rules)
+        self.put("hub.conf", text.replace(
+            "@URL@", "http://127.0.0.1:%d" % self.port).replace(
+                "@SECURE@", str(self.secure)))
 
     def start(self):
         for _ in range(20):
-            self.begin()
+            self.run()
             if self.process.poll() is None:
                 return self
             # Somebody else took the port since we looked.
@@ -146,6 +150,16 @@ LogLevel debug
         raise AssertionError("no port is free")
 
     def begin(self):
+        """Once more, at the ports that it had, when they are free."""
+        def serves():
+            said = len(self.log())
+            self.run()
+            check(self.process.poll() is None or "in use" in
+                  self.log()[said:], "it ended: " + self.log()[said:])
+            return self.process.poll() is None
+        wait_for(serves, LIMIT, "its ports are free")
+
+    def run(self):
         with open(self.path("log"), "ab") as log:
             self.process = subprocess.Popen(
                 [self.program, "-f", self.path("hub.conf")],
@@ -159,6 +173,8 @@ LogLevel debug
         return False
 
     def log(self):
+        if not os.path.exists(self.path("log")):
+            return ""
         with open(self.path("log"), encoding="utf-8",
                   errors="replace") as f:
             return f.read()
@@ -300,7 +316,7 @@ class Refused(Exception):
 class Ws:
     """A websocket client; frames come when they are asked for."""
 
-    def __init__(self, url, bundle=None, rcvbuf=None, more=""):
+    def __init__(self, url, bundle=None, rcvbuf=None, more="", tls=None):
         check(url.startswith("ws://127.0.0.1:"), url)
         address, _, path = url[5:].partition("/")
         self.url, self.bundle = url, bundle
@@ -309,6 +325,8 @@ class Ws:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         self.sock.settimeout(LIMIT)
         self.sock.connect(("127.0.0.1", int(address.split(":")[1])))
+        if tls:
+            self.sock = tls.wrap_socket(self.sock)
         self.sock.sendall(("GET /%s HTTP/1.1\r\nHost: hub\r\n%sUpgrade: "
                            "websocket\r\nConnection: Upgrade\r\n"
                            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
@@ -396,9 +414,14 @@ class Ws:
             return None
 
     def is_quiet(self, seconds=0.2):
-        """Nothing but what is here already."""
-        return not self.data and \
-            not select.select([self.sock], [], [], seconds)[0]
+        """Nothing comes; but pings, which are answered."""
+        while self.data or select.select([self.sock], [], [], seconds)[0]:
+            try:
+                if not self.pong():
+                    return False
+            except (EOFError, OSError):
+                return False
+        return True
 
     def close(self):
         self.sock.close()

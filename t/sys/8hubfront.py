@@ -176,9 +176,9 @@ class HubFront(registry.Registry):
             self.hub = hublib.Hub("RequestRate 100000", RULES, starts=False)
             self.hub.token["build"] = self.token
             self.hub.token["ci"] = self.harness_token
-            self.hub.url = self.url
+            self.hub.fleet_url = self.url
             self.hub.write()
-            await asyncio.to_thread(self.hub.begin)
+            await asyncio.to_thread(self.hub.start)
         return self
 
     async def stop(self):
