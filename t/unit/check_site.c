@@ -2,12 +2,14 @@
 #include <sys/socket.h>
 
 #include <check.h>
+#include <openssl/crypto.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "master/hub/admit/keymem.h"
 #include "master/hub/admit/site.h"
 
 static const char *const	 some[SITE_FILES] = {
@@ -59,6 +61,17 @@ START_TEST(test_packed)
 	ck_assert_int_eq(site_unpack(&got, fd), -1);
 	fd_close(&fd);
 	site_files_fini(&f);
+}
+END_TEST
+
+/* OpenSSL keeps a key of each connection there until that ends. */
+START_TEST(test_keymem)
+{
+	size_t	 i;
+
+	ck_assert_int_eq(keymem_reserve(20000), 0);
+	for (i = 0; i < 20000; i++)
+		ck_assert_ptr_nonnull(OPENSSL_secure_malloc(32));
 }
 END_TEST
 
@@ -178,6 +191,7 @@ main(void)
 	if (sodium_init() == -1)
 		return EXIT_FAILURE;
 	tcase_add_test(t, test_packed);
+	tcase_add_test(t, test_keymem);
 	tcase_add_test(t, test_large);
 	tcase_add_test(t, test_no_secret_in_a_file);
 	tcase_add_loop_test(t, test_unlike, 0, 5);

@@ -5,16 +5,18 @@
 #include <assert.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Numbers of a few RSA keys, and their files while they are read. */
-#define KEYMEM_SIZE	(512 * 1024)
+#define KEYMEM_KEYS	((size_t)512 * 1024)
+/* The ephemeral key of a connection, which OpenSSL keeps as long as that. */
+#define KEYMEM_EACH	32
 #define KEYMEM_LEAST	16
 
 static bool	 wipes;
+static size_t	 locked_size;
 
 static void *
 keymem_malloc(size_t size, const char *file, int line)
@@ -54,12 +56,24 @@ keymem_realloc(void *at, size_t size, const char *file, int line)
 int
 keymem_init(void)
 {
-	if (CRYPTO_set_mem_functions(keymem_malloc, keymem_realloc,
-	    keymem_free) != 1)
-		return -1;
+	return CRYPTO_set_mem_functions(keymem_malloc, keymem_realloc,
+	    keymem_free) == 1 ? 0 : -1;
+}
+
+/* Where there is no more of it, handshakes fail. */
+int
+keymem_reserve(uint64_t connections)
+{
+	size_t	 size = KEYMEM_KEYS;
+
+	if (CRYPTO_secure_malloc_initialized())
+		return 0;
+	while (size < SIZE_MAX / 4 && (size - KEYMEM_KEYS) / KEYMEM_EACH <
+	    connections)
+		size *= 2;
+	locked_size = size;
 	/* 2: it cannot be locked, by RLIMIT_MEMLOCK, which is no error. */
-	return CRYPTO_secure_malloc_init(KEYMEM_SIZE, KEYMEM_LEAST) == 0 ? -1 :
-	    0;
+	return CRYPTO_secure_malloc_init(size, KEYMEM_LEAST) == 0 ? -1 : 0;
 }
 
 /* OpenSSL does not say where it is, but what is in it. */
@@ -74,7 +88,8 @@ keymem_lock(void)
 	at = some - (uintptr_t)some % page;
 	while (CRYPTO_secure_allocated(at - 1) == 1)
 		at -= page;
-	(void)mlock(at, KEYMEM_SIZE);
+	/* Most of it will never be used. */
+	(void)mlock2(at, locked_size, MLOCK_ONFAULT);
 	OPENSSL_secure_free(some);
 }
 

@@ -476,6 +476,9 @@ site_take_certificate(struct site *s, const struct site_files *f,
 	keymem_wipe(false);
 	if (r == -1)
 		return site_tls_fail(s->conf.certificate, e);
+	if (keymem_reserve(s->conf.max_connections) == -1)
+		return conf_fail(e, "MaxConnections: there is no memory for "
+		    "their keys");
 	SSL_CTX_set_session_cache_mode(s->tls, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_options(s->tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
 	    SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
