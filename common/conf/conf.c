@@ -598,7 +598,7 @@ conf_print(const struct conf *c, FILE *out)
 
 /* Return a row, or all Uplink blocks (NULL), as text; NULL with errno. */
 static char *
-conf_text_of(const struct conf *c, const struct conf_row *row)
+conf_text_of(const void *c, const struct conf_row *row)
 {
 	char	*text = NULL;
 	size_t	 len;
@@ -618,7 +618,7 @@ conf_text_of(const struct conf *c, const struct conf_row *row)
 
 /* Compare: 1 different, 0 equal, -1 with errno. */
 static int
-differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
+differ(const void *a, const void *b, const struct conf_row *row)
 {
 	char	*atext = conf_text_of(a, row), *btext = conf_text_of(b, row);
 	int	 r = -1;
@@ -628,6 +628,26 @@ differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
 	free(atext);
 	free(btext);
 	return r;
+}
+
+int
+conf_rows_keep(const struct conf_row *r, size_t n, void *now, const void *old,
+    void (*on_kept)(void *, const char *), void *arg)
+{
+	size_t	 i;
+	int	 d;
+
+	for (i = 0; i < n; i++) {
+		if (r[i].when != CONF_START)
+			continue;
+		if ((d = differ(now, old, &r[i])) == -1 || (d == 1 &&
+		    conf_row_copy(&r[i], (char *)now + r[i].offset,
+		    (const char *)old + r[i].offset) == -1))
+			return -1;
+		if (d == 1)
+			on_kept(arg, r[i].keyword);
+	}
+	return 0;
 }
 
 /* Swap two members, which cannot fail. */

@@ -47,6 +47,14 @@ void	 conf_rows_fini(const struct conf_row *r, size_t n, void *base);
 void	 conf_rows_print(const struct conf_row *r, size_t n, const void *base,
 	    FILE *out);
 
+/*
+ * Give one that was read later what the old one has where a change needs a
+ * restart, and tell of which rows it has changed.  0, or -1 with errno ENOMEM.
+ */
+int	 conf_rows_keep(const struct conf_row *r, size_t n, void *now,
+	    const void *old, void (*on_kept)(void *arg, const char *keyword),
+	    void *arg) MUST_CHECK;
+
 /* Find a row by its keyword in any case, or NULL. */
 const struct conf_row *conf_rows_find(const struct conf_row *r, size_t n,
 	    const char *keyword);

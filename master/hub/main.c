@@ -107,6 +107,22 @@ hubmaster_open_audit(const struct hubconf *c)
 	return fd;
 }
 
+/* It has to be right for a restart as well as for what stays until then. */
+static struct site *
+hubmaster_read_again(const struct hubmaster *m, struct site_files *f,
+    struct conf_error *e)
+{
+	struct site_cmdline	 anew = m->how;
+	struct site		*s;
+
+	anew.began = NULL;
+	if ((s = hubmaster_read(&anew, f, e)) == NULL)
+		return NULL;
+	site_free(&s);
+	site_files_fini(f);
+	return hubmaster_read(&m->how, f, e);
+}
+
 /* All of it or nothing: what the worker gets is known to be right. */
 static void
 hubmaster_reload(struct hubmaster *m)
@@ -118,7 +134,7 @@ hubmaster_reload(struct hubmaster *m)
 
 	assert(m->pid > 0 && m->start.link != -1);
 	sdnotify_reloading(m->sdnotify);
-	if ((s = hubmaster_read(&m->how, &f, &e)) == NULL) {
+	if ((s = hubmaster_read_again(m, &f, &e)) == NULL) {
 		log_warnx("reload: %.900s", e.text);
 		r = hublink_send(m->start.link, HUBLINK_FAILED, e.text, -1);
 	} else {
@@ -311,6 +327,7 @@ int
 main(int argc, char **argv)
 {
 	static struct hubmaster	 m = { .pid = -1, .lock = -1 };
+	static struct hubconf	 began;
 	struct site_files	 f;
 	struct conf_error	 e = { "" };
 	bool			 tests = false, prints = false;
@@ -367,8 +384,10 @@ main(int argc, char **argv)
 		fputs("execsrv-hub: cannot start\n", stderr);
 		return 1;
 	}
-	if ((m.start.site = hubmaster_read(&m.how, &f, &e)) == NULL)
+	if ((m.start.site = hubmaster_read(&m.how, &f, &e)) == NULL ||
+	    site_take_conf(&began, &f, &e) == -1)
 		hubmaster_complain(&e);
+	m.how.began = &began;
 	site_files_fini(&f);
 	if (prints)
 		hubconf_print(&m.start.site->conf, stdout);

@@ -8,6 +8,7 @@ import subprocess
 from client import BUILD, LIMIT, check, main, wait_for
 
 lib = importlib.import_module("8hub")
+Certificates = importlib.import_module("8proxy").Certificates
 Manager = importlib.import_module("950-notify").Manager
 Hub = lib.Hub
 
@@ -65,6 +66,38 @@ def included():
         hub.put("rules", lib.RULES, mode=0o666)
         check("writable" in tested(hub), "anybody's")
         check(hub.register("x-3").status == 200, "it stays as it was")
+
+
+def kept():
+    """What needs a restart stays, and that is said; its listeners do, too: one
+    with TLS is none without."""
+    with Hub("Listen https://127.0.0.1:@SECURE@\nListen @URL@\n"
+             "Certificate hub.pem", starts=False) as hub:
+        Certificates(hub.path("ca")).own("hub")
+        with open(hub.path("ca/hub.key"), encoding="ascii") as key, \
+                open(hub.path("ca/hub.pem"), encoding="ascii") as cert:
+            hub.put("hub.pem", key.read() + cert.read())
+        hub.start()
+        hub.settings = "Listen @URL@\nCertificate hub.pem\nHubName other\n" \
+            "TicketLifetime 1h"
+        before, hub.fleet_url = hub.url, "https://elsewhere.example"
+        hub.write()
+        check(hub.ctl("reload")[1]["ok"], "reload")
+        for name in ("Listen", "HubName", "FleetUrl"):
+            check("%s has changed, which needs a restart" % name in hub.log(),
+                  name)
+        check("TicketLifetime has" not in hub.log(), "that needs none")
+        check(hub.register().json()["url"].startswith(
+            before.replace("http", "ws")), "FleetUrl")
+        hub.settings = "Listen @URL@"
+        hub.write()
+        check("needs a Certificate" in hub.ctl("reload")[1]["error"], "TLS")
+        check(hub.ask("GET", "/livez", port=hub.secure).status == 0,
+              "without TLS")
+        # What would be wrong after a restart is refused now.
+        hub.fleet_url = "ftp://x"
+        hub.write()
+        check("FleetUrl" in hub.ctl("reload")[1]["error"], "wrong")
 
 
 def refused():
@@ -168,4 +201,4 @@ def managed():
     manager.sock.close()
 
 
-main(included, refused, sample, managed)
+main(included, kept, refused, sample, managed)

@@ -255,6 +255,13 @@ hubconf_load(struct hubconf *c, const char *path, struct conf_error *e)
 	return conf_files(c, path, hubconf_parse_file, e);
 }
 
+int
+hubconf_keep(struct hubconf *now, const struct hubconf *old,
+    void (*on_kept)(void *, const char *), void *arg)
+{
+	return conf_rows_keep(hub_rows, HUBCONF_ROWS, now, old, on_kept, arg);
+}
+
 /* A daemon has no folder that a relative path could be in. */
 int
 hubconf_check(const struct hubconf *c, struct conf_error *e)

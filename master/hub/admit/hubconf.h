@@ -71,6 +71,14 @@ int	 hubconf_parse(struct hubconf *c, const char *name, char *text,
 int	 hubconf_load(struct hubconf *c, const char *path,
 	    struct conf_error *e) MUST_CHECK;
 
+/*
+ * Keep what the old one has where a change needs a restart, and tell what has
+ * changed there.  0, or -1 with errno ENOMEM.
+ */
+int	 hubconf_keep(struct hubconf *now, const struct hubconf *old,
+	    void (*on_kept)(void *arg, const char *keyword), void *arg)
+	    MUST_CHECK;
+
 /* Check where files are to be.  0, or -1 with the reason in e. */
 int	 hubconf_check(const struct hubconf *c, struct conf_error *e)
 	    MUST_CHECK;

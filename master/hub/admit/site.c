@@ -15,6 +15,7 @@
 
 #include "common/conf/conf_priv.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "common/secret.h"
 #include "master/hub/admit/keymem.h"
 
@@ -104,6 +105,13 @@ site_read_conf(struct hubconf *c, const struct site_cmdline *how,
 	return how->path == NULL ? 0 : hubconf_load(c, how->path, e);
 }
 
+static void
+site_on_kept(void *arg, const char *keyword)
+{
+	(void)arg;
+	log_warnx("reload: %s has changed, which needs a restart", keyword);
+}
+
 /* As one text, which is all that a worker gets of it. */
 static int
 site_keep_conf(struct site_files *f, const struct hubconf *c,
@@ -124,7 +132,7 @@ site_keep_conf(struct site_files *f, const struct hubconf *c,
 	return r == 0 ? 0 : conf_fail(e, "%s", strerror(errno));
 }
 
-static int
+int
 site_take_conf(struct hubconf *c, const struct site_files *f,
     struct conf_error *e)
 {
@@ -160,8 +168,14 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 
 	memset(f, 0, sizeof(*f));
 	memset(&c, 0, sizeof(c));
-	if (site_read_conf(&c, how, e) == -1 ||
-	    site_keep_conf(f, &c, e) == -1)
+	if (site_read_conf(&c, how, e) == -1)
+		goto out;
+	if (how->began != NULL && hubconf_keep(&c, how->began, site_on_kept,
+	    NULL) == -1) {
+		conf_fail(e, "%s", strerror(errno));
+		goto out;
+	}
+	if (site_keep_conf(f, &c, e) == -1)
 		goto out;
 	if ((c.tokens_file[0] != '\0' &&
 	    site_read_text(f, SITE_TOKENS, c.tokens_file, e) == -1) ||
@@ -462,6 +476,9 @@ site_take_certificate(struct site *s, const struct site_files *f,
 		return 0;
 	where = f->file[SITE_CERTIFICATE].text != NULL ? SITE_CERTIFICATE :
 	    SITE_KEY;
+	if (keymem_reserve(s->conf.max_connections) == -1)
+		return conf_fail(e, "MaxConnections: there is no memory for "
+		    "their keys");
 	ERR_clear_error();
 	keymem_wipe(true);
 	if ((s->tls = SSL_CTX_new(TLS_server_method())) != NULL &&
@@ -476,9 +493,6 @@ site_take_certificate(struct site *s, const struct site_files *f,
 	keymem_wipe(false);
 	if (r == -1)
 		return site_tls_fail(s->conf.certificate, e);
-	if (keymem_reserve(s->conf.max_connections) == -1)
-		return conf_fail(e, "MaxConnections: there is no memory for "
-		    "their keys");
 	SSL_CTX_set_session_cache_mode(s->tls, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_options(s->tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
 	    SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);

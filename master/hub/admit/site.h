@@ -41,6 +41,8 @@ struct site_cmdline {
 	const char	*path;		/* of the configuration; NULL: none */
 	char		**option;	/* KEYWORD=VALUE */
 	size_t		 noption;
+	/* Of the start, or NULL: what needs a restart stays so. */
+	const struct hubconf *began;
 };
 
 struct site {
@@ -59,6 +61,10 @@ struct site {
 int	 site_read(struct site_files *f, const struct site_cmdline *how,
 	    struct conf_error *e) MUST_CHECK;
 void	 site_files_fini(struct site_files *f);
+
+/* The settings among them.  0, or -1 with e. */
+int	 site_take_conf(struct hubconf *c, const struct site_files *f,
+	    struct conf_error *e) MUST_CHECK;
 
 /*
  * Put them into a descriptor that can be sent, or -1 with errno: the secrets as
