@@ -9,12 +9,14 @@ import socket
 import ssl
 import struct
 import subprocess
+import threading
 import time
 
 from client import BUILD, LIMIT, check, descendants, in_time, main, skip, \
     wait_for
 
 lib = importlib.import_module("8hub")
+frames = importlib.import_module("8frames")
 Hub = lib.Hub
 Executor = importlib.import_module("8executor").Executor
 ENVIRONMENT = "build-1"
@@ -220,6 +222,54 @@ def tls():
         hub.url = plain
 
 
+def slow_tls():
+    """Whole output by TLS to who reads slowly, also at a rate of its own."""
+    hub = Hub(rules="""
+Match Executor token:build
+	MayRegister *
+Match Harness token:ci
+	MayConnect *
+Match Harness token:pool
+	MayConnect *
+	MaxBytesPerSecond 6M
+""", starts=False)
+    certificate(hub)
+    hub.settings = "Listen https://127.0.0.1:@SECURE@\nListen @URL@\n" \
+        "Certificate cert\nCertificateKey key"
+    hub.write()
+    context = ssl.create_default_context(cafile=hub.path("cert"))
+    context.check_hostname = False
+    with hub.start():
+        def by_tls(answer, **how):
+            return lib.Ws("ws://127.0.0.1:%d/%s" % (
+                hub.secure, answer.json()["url"].split("/", 3)[3]),
+                tls=context, **how)
+        x = by_tls(hub.register(), more="X-Execsrv-Relay: flow\r\n")
+        for token, name in ("ci", b"a"), ("pool", b"b"):
+            h = by_tls(hub.connect(token=token), rcvbuf=4096)
+            h.send(frames.resume(name))
+            x.expect(frames.resume(name))
+            sent = [frames.data(name, n, os.urandom(1 + n * 7919 % 61000))
+                    for n in range(300)]
+            t = threading.Thread(target=lambda s=sent: [x.send(f) for f in s])
+            t.start()
+            for n, f in enumerate(sent):
+                h.expect(f)
+                if n % 20 == 0:
+                    time.sleep(0.02)
+            t.join()
+            flow = [frames.flow(name, is_stop) for is_stop in (True, False)]
+
+            def heard():
+                got = x.message()
+                return heard() if got in flow else got
+            for f in sent[:40]:
+                h.send(f)
+                check(heard() == f, "towards the executor")
+            h.close()
+            check(frames.decode(heard()).kind == "reset", "its end")
+
+
 def half_open_tls():
     """Handshakes that do not go on: bounded, and nobody else waits."""
     hub = Hub(starts=False)
@@ -383,5 +433,5 @@ def confined():
 
 
 if __name__ == "__main__":
-    main(commands, losses, restarted, stopped, limited, tls, half_open_tls,
-         proxied, unix_socket, configurations, confined)
+    main(commands, losses, restarted, stopped, limited, tls, slow_tls,
+         half_open_tls, proxied, unix_socket, configurations, confined)

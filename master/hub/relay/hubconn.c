@@ -14,11 +14,14 @@
 #include "common/fd.h"
 
 #define LINGER_MS	5000	/* for the last bytes of one that is over */
+#define RECORD		SSL3_RT_MAX_PLAIN_LENGTH
+#define READ_AHEAD	(4 * SSL3_RT_MAX_PACKET_SIZE)
 
 /* What is there only while bytes wait, or for the end. */
 struct hubconn_sending {
 	struct io	 io;
 	struct timer	 end;		/* of hubconn_finish() */
+	struct buf	 out;
 };
 
 struct hubconn {
@@ -27,11 +30,10 @@ struct hubconn {
 	const struct hubconn_events	*events;	/* NULL: nobody's */
 	void				*arg;
 	SSL				*ssl;	/* NULL: plain */
-	struct hubconn_sending		*sending;
-	struct buf			 out;
+	struct hubconn_sending		*sending;	/* or NULL */
 	struct io			 in;
 	int				 fd;
-	uint32_t			 again;	/* bytes to TLS */
+	uint32_t			 again;	/* bytes that TLS must repeat */
 	uint8_t				 paused;
 	bool				 is_held;
 	bool				 is_secure;	/* handshake is over */
@@ -89,7 +91,6 @@ hubconn_new(struct hubconn_loop *l, int fd, SSL_CTX *tls)
 		return NULL;
 	c->loop = l;
 	c->fd = fd;
-	buf_init(&c->out, HUBCONN_QUEUE_MAX);
 	io_init(&c->in, l->base, fd, EV_READ | EV_PERSIST, hubconn_on_readable,
 	    c);
 	errno = ENOMEM;
@@ -143,6 +144,7 @@ hubconn_stop_sending(struct hubconn *c)
 		return;
 	io_stop(&c->sending->io);
 	timer_stop(&c->sending->end);
+	buf_fini(&c->sending->out);
 	free(c->sending);
 	c->sending = NULL;
 }
@@ -160,7 +162,6 @@ hubconn_free(struct hubconn **cp)
 		TAILQ_REMOVE(&c->loop->finishing, c, entry);
 	hubconn_stop_sending(c);
 	io_stop(&c->in);
-	buf_fini(&c->out);
 	SSL_free(c->ssl);
 	c->ssl = NULL;
 	c->events = NULL;
@@ -188,19 +189,26 @@ hubconn_fd(const struct hubconn *c)
 
 /* --- sending --- */
 
+static int
+hubconn_begin_sending(struct hubconn *c)
+{
+	if (c->sending != NULL)
+		return 0;
+	if ((c->sending = calloc(1, sizeof(*c->sending))) == NULL)
+		return -1;
+	io_init(&c->sending->io, c->loop->base, c->fd, EV_WRITE | EV_PERSIST,
+	    hubconn_on_writable, c);
+	timer_init(&c->sending->end, c->loop->base, hubconn_on_linger, c);
+	buf_init(&c->sending->out, HUBCONN_QUEUE_MAX);
+	return 0;
+}
+
 /* Call hubconn_on_writable() when there is room. */
 static int
 hubconn_want_write(struct hubconn *c)
 {
-	if (c->sending == NULL) {
-		if ((c->sending = calloc(1, sizeof(*c->sending))) == NULL)
-			return -1;
-		io_init(&c->sending->io, c->loop->base, c->fd,
-		    EV_WRITE | EV_PERSIST, hubconn_on_writable, c);
-		timer_init(&c->sending->end, c->loop->base, hubconn_on_linger,
-		    c);
-	}
-	return io_start(&c->sending->io);
+	return hubconn_begin_sending(c) == -1 ? -1 :
+	    io_start(&c->sending->io);
 }
 
 /* A broken one is told of from the loop: writers do not expect it. */
@@ -229,30 +237,67 @@ hubconn_ssl_result(struct hubconn *c, int r)
 	return -1;
 }
 
+/* Each SSL_write() sends a record at most. */
+static ssize_t
+hubconn_send_records(struct hubconn *c, const uint8_t *data, size_t len)
+{
+	size_t	 at = 0;
+	ssize_t	 r;
+
+	c->again = 0;
+	while (at < len) {
+		ERR_clear_error();
+		if ((r = hubconn_ssl_result(c, SSL_write(c->ssl, data + at,
+		    (int)(len - at)))) == -1) {
+			if (errno == EAGAIN)
+				c->again = (uint32_t)(len - at < RECORD ?
+				    len - at : RECORD);
+			return at > 0 && errno == EAGAIN ? (ssize_t)at : -1;
+		}
+		at += (size_t)r;
+	}
+	return (ssize_t)at;
+}
+
+/* The header of a message is in the record where the message begins. */
+static ssize_t
+hubconn_send_tls(struct hubconn *c, const struct iovec *iov, int n)
+{
+	uint8_t	 first[RECORD];
+	size_t	 len = 0, part = 0;
+	ssize_t	 sent, r;
+	int	 i;
+
+	if (n == 1)
+		return hubconn_send_records(c, iov->iov_base, iov->iov_len);
+	for (i = 0; i < n && len < sizeof(first); i++) {
+		part = iov[i].iov_len < sizeof(first) - len ?
+		    iov[i].iov_len : sizeof(first) - len;
+		memcpy(first + len, iov[i].iov_base, part);
+		len += part;
+	}
+	if ((sent = hubconn_send_records(c, first, len)) == -1)
+		return -1;
+	/* The rest of the last piece that is there in part, and the others. */
+	for (i--; i < n && (size_t)sent == len; i++, part = 0) {
+		if ((r = hubconn_send_records(c, (const uint8_t *)
+		    iov[i].iov_base + part, iov[i].iov_len - part)) == -1)
+			return errno == EAGAIN ? sent : -1;
+		sent += r;
+		len += iov[i].iov_len - part;
+	}
+	return sent;
+}
+
 /* Send at once what goes.  The number of bytes, or -1 with errno. */
 static ssize_t
 hubconn_send(struct hubconn *c, const struct iovec *iov, int n)
 {
 	const struct msghdr	 m = { .msg_iov = (struct iovec *)(uintptr_t)
 				    iov, .msg_iovlen = (size_t)n };
-	ssize_t			 sent = 0, r;
-	int			 i;
 
-	if (c->ssl == NULL)
-		return sendmsg(c->fd, &m, MSG_NOSIGNAL);
-	for (i = 0; i < n; i++) {
-		if (iov[i].iov_len == 0)
-			continue;
-		ERR_clear_error();
-		r = hubconn_ssl_result(c, SSL_write(c->ssl, iov[i].iov_base,
-		    (int)iov[i].iov_len));
-		if (r == -1)
-			return sent > 0 && errno == EAGAIN ? sent : -1;
-		sent += r;
-		if ((size_t)r < iov[i].iov_len)
-			break;
-	}
-	return sent;
+	return c->ssl != NULL ? hubconn_send_tls(c, iov, n) :
+	    sendmsg(c->fd, &m, MSG_NOSIGNAL);
 }
 
 /* Queue what is behind the first bytes. */
@@ -263,6 +308,8 @@ hubconn_queue(struct hubconn *c, const struct iovec *iov, int n, size_t skip)
 	size_t		 len;
 	int		 i;
 
+	if (hubconn_begin_sending(c) == -1)
+		return -1;
 	for (i = 0; i < n; i++) {
 		len = iov[i].iov_len;
 		at = iov[i].iov_base;
@@ -270,7 +317,7 @@ hubconn_queue(struct hubconn *c, const struct iovec *iov, int n, size_t skip)
 			skip -= len;
 			continue;
 		}
-		if (buf_put(&c->out, at + skip, len - skip) == -1)
+		if (buf_put(&c->sending->out, at + skip, len - skip) == -1)
 			return -1;
 		skip = 0;
 	}
@@ -280,11 +327,9 @@ hubconn_queue(struct hubconn *c, const struct iovec *iov, int n, size_t skip)
 int
 hubconn_write(struct hubconn *c, const struct iovec *iov, int n)
 {
-	struct iovec	 one;
-	uint8_t		 joined[512];
-	ssize_t		 r = 0;
-	size_t		 total = 0;
-	int		 i;
+	ssize_t	 r = 0;
+	size_t	 total = 0;
+	int	 i;
 
 	if (c->is_broken)
 		return -1;
@@ -294,18 +339,7 @@ hubconn_write(struct hubconn *c, const struct iovec *iov, int n)
 		    0;
 	for (i = 0; i < n; i++)
 		total += iov[i].iov_len;
-	/* One record of TLS, not one for a header and one for its payload. */
-	if (c->ssl != NULL && n > 1 && total <= sizeof(joined)) {
-		for (total = 0, i = 0; i < n; i++) {
-			memcpy(joined + total, iov[i].iov_base,
-			    iov[i].iov_len);
-			total += iov[i].iov_len;
-		}
-		one = (struct iovec){ joined, total };
-		iov = &one;
-		n = 1;
-	}
-	if (c->out.len == 0 && !c->is_held &&
+	if (hubconn_queued(c) == 0 && !c->is_held &&
 	    (r = hubconn_send(c, iov, n)) == -1) {
 		if (errno != EAGAIN && errno != EINTR)
 			return hubconn_break(c);
@@ -323,36 +357,31 @@ hubconn_hold(struct hubconn *c)
 {
 	assert(!c->is_held);
 	c->is_held = true;
-	/* A record that has not gone is repeated whole. */
-	c->again = c->ssl == NULL ? 0 : c->out.len <
-	    SSL3_RT_MAX_PLAIN_LENGTH ? (uint32_t)c->out.len :
-	    SSL3_RT_MAX_PLAIN_LENGTH;
 }
 
 size_t
 hubconn_release(struct hubconn *c, size_t n)
 {
 	struct iovec	 iov;
+	struct buf	*out;
 	ssize_t		 r;
 
 	assert(c->is_held);
 	if (n < c->again)
 		n = c->again;
-	if (n > c->out.len)
-		n = c->out.len;
+	if (n > hubconn_queued(c))
+		n = hubconn_queued(c);
 	if (c->is_broken || n == 0)
 		return 0;
-	iov = (struct iovec){ buf_data(&c->out), n };
+	out = &c->sending->out;
+	iov = (struct iovec){ buf_data(out), n };
 	if ((r = hubconn_send(c, &iov, 1)) == -1) {
 		if (errno != EAGAIN && errno != EINTR)
 			hubconn_break(c);
-		else if (c->ssl != NULL)
-			c->again = (uint32_t)n;
 		return 0;
 	}
-	c->again = 0;
-	buf_drain(&c->out, (size_t)r);
-	buf_trim(&c->out, 0);
+	buf_drain(out, (size_t)r);
+	buf_trim(out, 0);
 	return (size_t)r;
 }
 
@@ -361,14 +390,16 @@ hubconn_unhold(struct hubconn *c)
 {
 	assert(c->is_held);
 	c->is_held = false;
-	if (c->out.len > 0 && hubconn_want_write(c) == -1)
+	if (hubconn_queued(c) == 0)
+		hubconn_stop_sending(c);
+	else if (hubconn_want_write(c) == -1)
 		hubconn_break(c);
 }
 
 size_t
 hubconn_queued(const struct hubconn *c)
 {
-	return c->out.len;
+	return c->sending == NULL ? 0 : c->sending->out.len;
 }
 
 static void
@@ -384,6 +415,7 @@ static void
 hubconn_on_writable(void *arg)
 {
 	struct hubconn	*c = arg;
+	struct buf	*out = &c->sending->out;
 	struct iovec	 iov;
 	ssize_t		 n;
 
@@ -401,8 +433,8 @@ hubconn_on_writable(void *arg)
 		io_stop(&c->sending->io);
 		return;
 	}
-	if (c->out.len > 0) {
-		iov = (struct iovec){ buf_data(&c->out), c->out.len };
+	if (out->len > 0) {
+		iov = (struct iovec){ buf_data(out), out->len };
 		if ((n = hubconn_send(c, &iov, 1)) == -1) {
 			if (errno == EAGAIN || errno == EINTR)
 				return;
@@ -411,15 +443,14 @@ hubconn_on_writable(void *arg)
 			hubconn_tell_broken(c);
 			return;
 		}
-		buf_drain(&c->out, (size_t)n);
+		buf_drain(out, (size_t)n);
 	}
-	if (c->out.len > 0) {
+	if (out->len > 0) {
 		/* Some of it went: an owner may go on before all has. */
 		if (c->events != NULL)
 			c->events->on_drained(c->arg);
 		return;
 	}
-	buf_trim(&c->out, 0);
 	if (c->is_finishing) {
 		hubconn_finish(&c);
 		return;
@@ -457,7 +488,7 @@ hubconn_finish(struct hubconn **cp)
 		return;
 	}
 	timer_ensure(&c->sending->end, LINGER_MS);
-	if (c->out.len > 0)
+	if (c->sending->out.len > 0)
 		return;
 	io_stop(&c->sending->io);
 	if (c->ssl != NULL && c->is_secure) {
@@ -492,9 +523,35 @@ hubconn_handshake(struct hubconn *c)
 	}
 	c->is_secure = true;
 	c->loop->handshakes++;
-	if (c->out.len > 0 && hubconn_want_write(c) == -1)
+	SSL_set_read_ahead(c->ssl, 1);
+	SSL_set_default_read_buffer_len(c->ssl, READ_AHEAD);
+	if (hubconn_queued(c) > 0 && hubconn_want_write(c) == -1)
 		c->is_broken = true;
 	return !c->is_broken;
+}
+
+/* Each SSL_read() reads of a record at most. */
+static ssize_t
+hubconn_recv_records(struct hubconn *c, uint8_t *out, size_t size)
+{
+	size_t	 at = 0;
+	ssize_t	 n;
+
+	do {
+		ERR_clear_error();
+		n = hubconn_ssl_result(c, SSL_read(c->ssl, out + at,
+		    (int)(size - at)));
+		if (n == -1 && c->wants_write && hubconn_want_write(c) == -1)
+			return -1;
+		if (n > 0)
+			at += (size_t)n;
+	} while (n > 0 && at < size && SSL_has_pending(c->ssl));
+	if (at == 0)
+		return n;
+	/* The end, too, the next one finds. */
+	if (n > 0 ? SSL_has_pending(c->ssl) : errno != EAGAIN)
+		hubconn_look(c);
+	return (ssize_t)at;
 }
 
 ssize_t
@@ -507,12 +564,7 @@ hubconn_read(struct hubconn *c, void *out, size_t size)
 	if (!hubconn_handshake(c))
 		return c->is_broken ? -1 : 0;
 	if (c->ssl != NULL) {
-		ERR_clear_error();
-		n = hubconn_ssl_result(c, SSL_read(c->ssl, out, (int)size));
-		if (n == -1 && c->wants_write && hubconn_want_write(c) == -1)
-			return -1;
-		if (n > 0 && SSL_pending(c->ssl) > 0)
-			hubconn_look(c);
+		n = hubconn_recv_records(c, out, size);
 	} else {
 		n = recv(c->fd, out, size, 0);
 		if (n == 0)
@@ -573,7 +625,7 @@ hubconn_resume(struct hubconn *c)
 	if (io_start(&c->in) == -1)
 		c->is_broken = true;
 	/* TLS may hold bytes that the loop does not know of. */
-	if (c->is_broken || (c->ssl != NULL && SSL_pending(c->ssl) > 0))
+	if (c->is_broken || (c->ssl != NULL && SSL_has_pending(c->ssl)))
 		io_fire(&c->in);
 }
 
