@@ -446,8 +446,6 @@ switchboard_detach(struct executor *x, uint16_t code, const char *why)
 	x->subject->executors--;
 	subject_unref(&x->subject);
 	wslink_fini(&x->link, code, why);
-	free(x->environment);
-	free(x->labels);
 	free(x);
 }
 
@@ -489,6 +487,36 @@ executor_on_message(void *arg, const uint8_t *data, size_t len)
 	harness_check_stall(h);
 }
 
+/* Append a text and its NUL.  Return where it is. */
+static const char *
+text_add(char **at, const char *text)
+{
+	const char	*begin = *at;
+	size_t		 n = strlen(text) + 1;
+
+	memcpy(*at, text, n);
+	*at += n;
+	return begin;
+}
+
+/* There are many of them: in one piece, as small as it can be. */
+static struct executor *
+executor_new(const char *environment, const char *labels, const char *address)
+{
+	struct executor	*x;
+	char		*at;
+
+	if ((x = calloc(1, sizeof(*x) + strlen(environment) + strlen(labels) +
+	    strlen(address) + 3)) == NULL)
+		return NULL;
+	at = x->text;
+	x->environment = text_add(&at, environment);
+	x->labels = text_add(&at, labels);
+	x->address = text_add(&at, address);
+	TAILQ_INIT(&x->harnesses);
+	return x;
+}
+
 struct executor *
 switchboard_attach(struct switchboard *b, const char *environment,
     const struct ticket *t, struct subject *who, const char *address,
@@ -496,18 +524,13 @@ switchboard_attach(struct switchboard *b, const char *environment,
 {
 	struct executor	*x, *old;
 
-	if ((x = calloc(1, sizeof(*x))) == NULL)
+	if ((x = executor_new(environment, t->labels, address)) == NULL)
 		return NULL;
 	x->board = b;
 	x->number = ++b->last;
 	x->since = (uint64_t)time(NULL);
 	x->key = t->key;
 	memcpy(x->registration, t->registration, sizeof(x->registration));
-	snprintf(x->address, sizeof(x->address), "%s", address);
-	TAILQ_INIT(&x->harnesses);
-	if ((x->environment = strdup(environment)) == NULL ||
-	    (x->labels = strdup(t->labels)) == NULL)
-		goto fail;
 	if ((old = switchboard_find(b, environment)) != NULL)
 		switchboard_detach(old, WSLINK_POLICY, "replaced");
 	assert(switchboard_find(b, environment) == NULL);
@@ -524,8 +547,6 @@ switchboard_attach(struct switchboard *b, const char *environment,
 	b->events->on_attach(b->arg, x);
 	return x;
  fail:
-	free(x->environment);
-	free(x->labels);
 	free(x);
 	errno = ENOMEM;
 	return NULL;

@@ -25,17 +25,17 @@ struct executor {
 	struct map_node		 node;		/* by its environment */
 	struct switchboard	*board;
 	struct subject		*subject;	/* who registered it */
-	char			*environment, *labels;
+	const char		*environment, *labels, *address;
 	uint8_t			 registration[REGISTRATION_LEN];
 	struct hubkey		 key;
 	uint64_t		 number;	/* of all, never used again */
 	uint64_t		 since;		/* Unix seconds */
-	char			 address[BOARD_ADDRESS_MAX];
 	TAILQ_HEAD(, harness)	 harnesses;	/* who sent last is last */
 	unsigned		 nharness, nstream;
 	bool			 is_full;	/* it reads too slowly */
 	bool			 takes_flow;	/* it can stop a stream */
 	uint64_t		 bytes_in, bytes_out;	/* from it, to it */
+	char			 text[];	/* of environment and so on */
 };
 
 struct harness {

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -66,6 +67,30 @@ wslinks_fini(struct wslinks *all)
 	timer_stop(&all->timer);
 }
 
+/* --- what was read --- */
+
+static int
+wslink_begin_reading(struct wslink *l)
+{
+	if (l->reader != NULL)
+		return 0;
+	if ((l->reader = malloc(sizeof(*l->reader))) == NULL)
+		return -1;
+	ws_reader_init(l->reader, true, LIMIT_RELAY_MESSAGE,
+	    LIMIT_RELAY_MESSAGE);
+	return 0;
+}
+
+static void
+wslink_end_reading(struct wslink *l)
+{
+	if (l->reader == NULL)
+		return;
+	ws_reader_fini(l->reader);
+	free(l->reader);
+	l->reader = NULL;
+}
+
 /* --- life --- */
 
 int
@@ -77,16 +102,14 @@ wslink_init(struct wslink *l, struct wslinks *all, struct hubconn **cp,
 
 	assert(*cp != NULL && l->conn == NULL);
 	memset(l, 0, sizeof(*l));
-	ws_reader_init(&l->reader, true, LIMIT_RELAY_MESSAGE,
-	    LIMIT_RELAY_MESSAGE);
 	if (rest.len > 0) {
-		if ((room = ws_reader_room(&l->reader, rest.len, &size)) ==
-		    NULL) {
-			ws_reader_fini(&l->reader);
+		if (wslink_begin_reading(l) == -1 || (room = ws_reader_room(
+		    l->reader, rest.len, &size)) == NULL) {
+			wslink_end_reading(l);
 			return -1;
 		}
 		memcpy(room, rest.at, rest.len);
-		ws_reader_fed(&l->reader, rest.len);
+		ws_reader_fed(l->reader, rest.len);
 	}
 	l->all = all;
 	l->events = e;
@@ -126,7 +149,7 @@ wslink_fini(struct wslink *l, uint16_t code, const char *reason)
 	if (l->conn == NULL)
 		return;
 	TAILQ_REMOVE(&l->all->queue, l, entry);
-	ws_reader_fini(&l->reader);
+	wslink_end_reading(l);
 	if (l->code != 0)
 		code = l->code;
 	if (code == 0) {
@@ -277,8 +300,8 @@ wslink_on_readable(void *arg)
 	ssize_t		 n;
 
 	assert(l->conn != NULL && l->code == 0);
-	if ((room = ws_reader_room(&l->reader, l->is_busy ? READ_BUSY :
-	    READ_FIRST, &size)) == NULL) {
+	if (wslink_begin_reading(l) == -1 || (room = ws_reader_room(l->reader,
+	    l->is_busy ? READ_BUSY : READ_FIRST, &size)) == NULL) {
 		wslink_end(l, "out of memory");
 		return;
 	}
@@ -286,14 +309,14 @@ wslink_on_readable(void *arg)
 		wslink_end(l, "connection lost");
 		return;
 	}
-	ws_reader_fed(&l->reader, (size_t)n);
+	ws_reader_fed(l->reader, (size_t)n);
 	l->is_busy = (size_t)n == size || n >= READ_FIRST;
 	if (n > 0)
 		l->heard = clock_ms();
 	do {
-		ws_reader_next(&l->reader, &ev);
+		ws_reader_next(l->reader, &ev);
 	} while (ev.type != WS_EV_NONE && wslink_take(l, &ev));
 	/* After WS_EV_NONE the link is still there. */
-	if (ev.type == WS_EV_NONE && ws_reader_is_empty(&l->reader))
-		ws_reader_trim(&l->reader);
+	if (ev.type == WS_EV_NONE && ws_reader_is_empty(l->reader))
+		wslink_end_reading(l);
 }

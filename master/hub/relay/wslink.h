@@ -45,7 +45,7 @@ struct wslink {
 	struct hubconn			*conn;	/* NULL: closed */
 	const struct wslink_events	*events;
 	void				*arg;
-	struct ws_reader		 reader;
+	struct ws_reader		*reader;	/* NULL: it is empty */
 	uint64_t			 due;	/* ms */
 	uint64_t			 heard;	/* ms */
 	uint32_t			 pongs;	/* that came */
