@@ -235,14 +235,8 @@ def kubernetes():
     accepted(["-D", *one["args"]])
 
 
-def hub():
-    """A hub in Kubernetes: what it starts is there, and takes these words."""
-    try:
-        import yaml
-    except ImportError:
-        say("  left out: no python3-yaml")
-        return
-    d, service = yaml.safe_load_all(read("kubernetes-hub.yaml"))
+def hub_container(d, service):
+    """What a deployment of a hub starts, for whom: its container."""
     template = d["spec"]["template"]
     for selector in (d["spec"]["selector"]["matchLabels"],
                      service["spec"]["selector"]):
@@ -250,29 +244,95 @@ def hub():
               "the selector")
     one, = template["spec"]["containers"]
     check(one["securityContext"]["readOnlyRootFilesystem"], "writable")
-    check({m["name"] for m in one["volumeMounts"]} <=
-          {v["name"] for v in template["spec"]["volumes"]}, "volumes")
+    check({m["name"] for m in one.get("volumeMounts", [])} <=
+          {v["name"] for v in template["spec"].get("volumes", [])}, "volumes")
     ports = {p["name"] for p in one["ports"]}
-    check({one[probe]["httpGet"]["port"] for probe in
-           ("livenessProbe", "readinessProbe")} |
-          {p["targetPort"] for p in service["spec"]["ports"]} <= ports,
+    for probe in one["readinessProbe"], one.get("livenessProbe", {}):
+        for how in probe.values():
+            check(how["port"] in ports, "ports")
+    check({p["targetPort"] for p in service["spec"]["ports"]} <= ports,
           "ports")
+    return one
+
+
+def commented(name):
+    """The settings that its first lines have, in a folder of our own."""
+    text = re.findall(r"^#\t([A-Z]\w+ .*)$", read(name), re.M)
+    dest = tempfile.mkdtemp(dir=TMP)
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+         "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+         "/CN=hub.example.org", "-keyout", dest + "/hub.pem", "-out",
+         dest + "/ca.pem"], check=True, stderr=subprocess.DEVNULL)
+    with open(dest + "/hub.pem", "a", encoding="ascii") as f, \
+            open(dest + "/ca.pem", encoding="ascii") as cert:
+        f.write(cert.read())
+    for file, line in (("hub.secret", "0" * 64), ("engine.token", "1" * 64),
+                       ("hub.tokens", "x sha256:" + "0" * 64),
+                       ("execsrv-hub.conf", "\n".join(text).replace(
+                           "/etc/execsrv-hub/", dest + "/"))):
+        with open(dest + "/" + file, "w", encoding="ascii") as f:
+            os.fchmod(f.fileno(), 0o600)
+            f.write(line + "\n")
+    os.chmod(dest + "/ca.pem", 0o644)
+    return dest
+
+
+def with_comments(name, command):
+    """What execsrv-hub takes of both: all settings."""
+    folder = commented(name)
+    path, *words = command
+    check(path == "/usr/sbin/execsrv-hub", path)
+    words = [w.replace("/etc/execsrv-hub", folder) for w in words]
+    said = subprocess.run([BUILD + "/execsrv-hub", "-T", *words],
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False)
+    check(said.returncode == 0, said)
+    return said.stdout
+
+
+def hub():
+    """Hubs in Kubernetes: what they start is there, and takes these words."""
+    try:
+        import yaml
+    except ImportError:
+        say("  left out: no python3-yaml")
+        return
     dest = tempfile.mkdtemp(dir=TMP)
     make("install", dest)
-    path, *words = one["command"]
-    wants(path, files(dest))
-    # All but the configuration, which is not here.
-    at = words.index("-f")
-    secret = TMP + "/secret"
-    with open(secret, "w", encoding="ascii") as f:
-        os.fchmod(f.fileno(), 0o600)
-        f.write("0" * 64 + "\n")
-    said = subprocess.run([BUILD + "/execsrv-hub", "-T", *words[:at],
-                           *words[at + 2:], "-o", "SecretFile=" + secret,
-                           "-o", "FleetUrl=https://hub.example.org", "-o",
-                           "Listen=http://127.0.0.1:1"], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
-    check("HubUser nobody" in said.stdout, said)
+    d, service = yaml.safe_load_all(read("kubernetes-hub.yaml"))
+    one = hub_container(d, service)
+    wants(one["command"][0], files(dest))
+    check("HubUser nobody" in with_comments("kubernetes-hub.yaml",
+                                            one["command"]), "its user")
+    d, service, budget, engine, inner, policy = yaml.safe_load_all(
+        read("kubernetes-hubs.yaml"))
+    one, nats = hub_container(d, service), hub_container(engine, inner)
+    names = {"POD_NAME": "hub-x", "POD_IP": "10.1.2.3"}
+    check({e["name"] for e in one["env"]} == set(names), "variables")
+    command = [re.sub(r"\$\((\w+)\)", lambda m: names[m[1]], w)
+               for w in one["command"]]
+    said = with_comments("kubernetes-hubs.yaml", command)
+    check("HubName hub-x\n" in said and
+          "InternalUrl https://10.1.2.3:8443\n" in said, said)
+    # What the engine is shown is what it asks for, by the name it has.
+    (name, port), = re.findall(r"^Engine nats://([\w-]+):(\d+)$", said, re.M)
+    check(inner["metadata"]["name"] == name and
+          inner["spec"]["ports"][0]["port"] == int(port) and
+          port in nats["args"], "the engine")
+    token = nats["env"][0]["valueFrom"]["secretKeyRef"]
+    check(token["name"] == d["spec"]["template"]["spec"]["volumes"][0][
+        "secret"]["secretName"] and re.search(
+            r"^EngineCredentials \S+/%s$" % token["key"], said, re.M), "token")
+    labels = d["spec"]["template"]["metadata"]["labels"]
+    check(budget["spec"]["selector"]["matchLabels"] == labels and
+          policy["spec"]["ingress"][0]["from"][0]["podSelector"][
+              "matchLabels"] == labels and
+          policy["spec"]["podSelector"]["matchLabels"] ==
+          engine["spec"]["template"]["metadata"]["labels"], "labels")
+    (drain, unit), = re.findall(r"^DrainTime (\d+)(m?)$", said, re.M)
+    check(int(drain) * (60 if unit else 1) + 10 < d["spec"]["template"][
+        "spec"]["terminationGracePeriodSeconds"], "it is killed before")
 
 
 def nomad():
