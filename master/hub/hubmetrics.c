@@ -106,6 +106,10 @@ hubmetrics_put(const struct hub *h, struct buf *b)
 		    "not send a request in time", h->doors.counts.timeouts },
 		{ "crowded_total", "counter", "the oldest of too many such "
 		    "connections, closed", h->doors.counts.crowded },
+		{ "full_total", "counter", "connections beyond "
+		    "MaxConnections, closed", h->doors.counts.full },
+		{ "strangers_total", "counter", "connections from elsewhere "
+		    "than ProxyFrom, closed", h->doors.counts.strangers },
 		{ "handshakes_total", "counter", "handshakes of TLS",
 		    h->conns.handshakes },
 		{ "frames_total", "counter", "frames forwarded", c->frames },

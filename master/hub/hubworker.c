@@ -18,6 +18,7 @@
 #include "common/linux/confine.h"
 #include "common/log.h"
 #include "common/process/sigfd.h"
+#include "common/repeat.h"
 #include "master/hub/hub.h"
 #include "master/hub/hubapi.h"
 #include "master/hub/hubaudit.h"
@@ -45,6 +46,7 @@ struct hubworker {
 	struct hubworker_start	*start;
 	struct hubworker_door	*door;
 	struct timer		 pause, sweep, flush;
+	struct repeat		 said;		/* why it pauses */
 	struct io		 link;
 	struct sigfd		*signals;
 	struct hubnames		*names;
@@ -94,6 +96,26 @@ hubworker_accept(void *arg)
 			log_warn("%s", w->start->listener[i].url);
 }
 
+/* Whether it may be served at all; if not, that is counted. */
+static bool
+hubworker_may_enter(struct hub *h, const struct hublistener *l,
+    const char *address)
+{
+	const struct hubconf	*c = &h->site->conf;
+
+	/* Whoever watches must not take us for dead. */
+	if (h->conns.n >= c->max_connections && !l->is_metrics) {
+		h->doors.counts.full++;
+		return false;
+	}
+	if (l->is_proxied && c->proxy_from[0] != '\0' && address[0] != '\0' &&
+	    conf_address_list(c->proxy_from, address) != 1) {
+		h->doors.counts.strangers++;
+		return false;
+	}
+	return true;
+}
+
 static void
 hubworker_on_accept(void *arg)
 {
@@ -114,14 +136,16 @@ hubworker_on_accept(void *arg)
 		    SOCK_NONBLOCK | SOCK_CLOEXEC)) == -1) {
 			if (errno == EMFILE || errno == ENFILE ||
 			    errno == ENOMEM || errno == ENOBUFS) {
-				log_warn("accept");
+				if (repeat_is_due(&w->said, strerror(errno),
+				    clock_ms()))
+					log_warn("accept");
 				hubworker_stop_accepting(w);
 				timer_set(&w->pause, PAUSE_MS);
 			}
 			return;
 		}
 		hubworker_address(&ss, address, sizeof(address));
-		if (h->conns.n >= h->site->conf.max_connections ||
+		if (!hubworker_may_enter(h, l, address) ||
 		    door_open(&h->doors, fd, l->is_tls ? h->site->tls : NULL,
 		    l->is_proxied, l->is_metrics, address) == -1)
 			fd_close(&fd);

@@ -758,6 +758,24 @@ def strangers():
             s.close()
 
 
+def full():
+    """MaxConnections: those beyond it are closed and counted; whoever watches
+    is served."""
+    with Hub("MaxConnections 10") as hub:
+        x, h = hub.attach(), hub.harness()
+        socks = [socket.create_connection(("127.0.0.1", hub.port), LIMIT)
+                 for _ in range(20)]
+        wait_for(lambda: hub.metrics()["execsrv_hub_full_total"] >= 12, LIMIT,
+                 "they are closed")
+        check(hub.ask("GET", "/livez").status == 0, "one more")
+        h.send(frames.resume(b"s"))
+        x.expect(frames.resume(b"s"))
+        for s in socks:
+            s.close()
+        wait_for(lambda: hub.ask("GET", "/livez").status == 200, LIMIT,
+                 "there is room again")
+
+
 def control():
     """What an operator sees and does."""
     with Hub() as hub:
@@ -827,4 +845,5 @@ if __name__ == "__main__":
     main(registering, connecting, validating, attaching, expired, secrets,
          streams, too_big, violations, floods, limits, takeover, slow_harness,
          slow_harness_beside_others, fair_input, whole_output,
-         rates, throughput, throughput_beside_others, signed_tokens, strangers, control, ending, worker_killed)
+         rates, throughput, throughput_beside_others, signed_tokens, strangers,
+         full, control, ending, worker_killed)

@@ -328,6 +328,17 @@ def proxied():
         for bad in (b"", b"\r\n\r\n\0\r\nQUIT\r", signature + b"\x31\0\0\0",
                     signature + b"\x21\x11\xff\xff"):
             check(hub.raw(ask, before=bad).status == 0, "%r" % bad)
+        # Who is not the proxy could say anything.
+        for where, status in (("192.0.2.1", 0), ("192.0.2.1,127.0.0.0/8", 401),
+                              ("!127.0.0.1,127.0.0.0/8", 0)):
+            hub.settings = "ProxyProtocol yes\nProxyFrom " + where
+            hub.write()
+            check(hub.ctl("reload")[1]["ok"], "reload")
+            check(hub.raw(ask, before=said).status == status, where)
+        check(hub.metrics()["execsrv_hub_strangers_total"] == 2, "counted")
+        hub.settings = "ProxyProtocol yes\nProxyFrom 127.0.0.1/40"
+        hub.write()
+        check("ProxyFrom" in hub.ctl("reload")[1]["error"], "no network")
 
 
 def unix_socket():

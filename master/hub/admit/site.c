@@ -687,6 +687,10 @@ site_check(struct site *s, struct conf_error *e)
 		    s->tls == NULL)
 			return conf_fail(e, "Listen %.100s: it needs a "
 			    "Certificate", c->listen.item[i]);
+	if (c->proxy_from[0] != '\0' &&
+	    conf_address_list(c->proxy_from, "") == -2)
+		return conf_fail(e, "ProxyFrom %.200s: expected addresses and "
+		    "ADDRESS/LENGTH", c->proxy_from);
 	for (i = 0; i < c->deny_subject.n; i++)
 		if (conf_pattern_list(c->deny_subject.item[i], "") == -2)
 			return conf_fail(e, "DenySubject: bad patterns "

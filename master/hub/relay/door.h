@@ -23,7 +23,7 @@ struct door_events {
 };
 
 struct door_counts {
-	uint64_t	 accepted, requests, timeouts, crowded;
+	uint64_t	 accepted, requests, timeouts, crowded, full, strangers;
 };
 
 struct doors {
