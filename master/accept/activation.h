@@ -14,14 +14,14 @@ struct activation {
 
 /*
  * Remove LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES from the environment, and
- * take the descriptors if LISTEN_PID is this process; set close-on-exec.  0, or
- * -1 after a line in the log.
+ * take the descriptors, close-on-exec, if LISTEN_PID is this process.  0, or -1
+ * after a line in the log.
  */
 int	 activation_take_env(struct activation *p) MUST_CHECK;
 
-/* Add one (fd is taken) that a master before us had.  0, or -1 with errno. */
+/* Add one (fd is taken) of a master before us.  0, or -1 with errno. */
 int	 activation_add(struct activation *p, int fd, const char *name)
 	    MUST_CHECK;
 
-/* Close all sockets that were not adopted. */
+/* Close all that were not adopted. */
 void	 activation_fini(struct activation *p);

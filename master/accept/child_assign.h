@@ -9,18 +9,14 @@
 
 /*
  * Give a worker the connection of a peer (fd stays the caller's).  refuse: the
- * HTTP status to answer with, or 0 to serve it as the peer's user; full: it may
- * resume a session, but not open one; user: that the worker
- * has to become, or NULL.  0, or -1 after a line in the log, or out
- * of memory.
+ * HTTP status to answer with, or 0 to serve it; full: it may resume a session,
+ * but not open one; user: that the worker has to become, or NULL.  0, or -1 out
+ * of memory or after a line in the log.
  */
 int	 child_assign(struct child *c, int fd, const struct peer *p,
 	    int refuse, bool full, const Ipc__User *user);
 
-/*
- * The same for a connection that another worker has upgraded, with the first
- * message that it read.
- */
+/* Upgraded by another worker, with the first message that it read. */
 int	 child_assign_greeted(struct child *c, int fd, const struct peer *p,
 	    bool full, const void *message, size_t len,
 	    const Ipc__User *user);

@@ -1,9 +1,9 @@
 /*
- * Admission of connections to the handshake.  A handshake occupies a worker, so
- * their number is limited, in all and per source.  Above the limits connections
- * wait here, as descriptors only; while any waits, the oldest handshake is
- * dropped after LIMIT_STARTUPS_PATIENCE.  Peers whose user is not known are
- * subject to random early drop (MaxStartups in sshd_config(5)).
+ * Admission of connections to the handshake, which occupies a worker: their
+ * number is limited, in all and per source.  Above the limits connections wait
+ * here, as descriptors only; while any waits, the oldest handshake is dropped
+ * after LIMIT_STARTUPS_PATIENCE.  Peers whose user is not known are subject to
+ * random early drop (MaxStartups in sshd_config(5)).
  */
 #pragma once
 
@@ -16,18 +16,11 @@ struct gate;
 struct gate	*gate_new(struct master *m);
 void		 gate_free(struct gate **gp);
 
-/*
- * Queue an accepted connection (taken).  refuse: the HTTP status to answer it
- * with, or 0; full: it may resume a session, but not open one.
- */
+/* Queue an accepted connection (taken); refuse, full: as child_assign(). */
 void		 gate_enqueue(struct gate *g, int fd, const struct peer *p,
 		    int refuse, bool full);
 
-/*
- * Queue a connection (taken) that was upgraded by another worker, with its
- * first message, for a worker of its user.  It is dropped only out of memory,
- * or when its user's queue is full.
- */
+/* The same, upgraded by another worker; dropped if its user's queue is full. */
 void		 gate_admit(struct gate *g, int fd, const struct peer *p,
 		    bool full, const void *message, size_t len);
 
@@ -37,12 +30,9 @@ void		 gate_leave(struct gate *g, struct child *c);
 /* Start handshakes of waiting connections while there are places. */
 void		 gate_pump(struct gate *g);
 
-/* Return the number of handshakes, of waiting connections. */
+/* The number of handshakes, of waiting connections. */
 size_t		 gate_greeting(const struct gate *g);
 size_t		 gate_waiting(const struct gate *g);
 
-/*
- * Random early drop: whether to drop a connection when there are n, drawn being
- * a random number below 100.  Pure.
- */
+/* Whether to drop one when there are n; drawn: at random, below 100.  Pure. */
 bool		 gate_drops(unsigned n, unsigned drawn);

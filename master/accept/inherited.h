@@ -1,7 +1,6 @@
 /*
- * Listening sockets that we had before an execve(2), or that the monitor kept:
- * a Listen or MetricsListen setting takes the one of the same text instead of a
- * new one.
+ * Listening sockets from before an execve(2), or that the monitor kept, for the
+ * Listen or MetricsListen setting of the same text.
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 struct inherited {
 	struct inherited_one {
 		int	 fd;		/* -1: taken */
-		char	*spec;		/* text of the setting */
+		char	*spec;
 		bool	 is_metrics;
 	}		 list[INHERITED_MAX];
 	size_t		 n;
@@ -23,7 +22,7 @@ struct inherited {
 int	 inherited_add(struct inherited *in, int fd, const char *spec,
 	    bool is_metrics) MUST_CHECK;
 
-/* Take one: a descriptor, or -1. */
+/* A descriptor, the caller's now; or -1. */
 int	 inherited_take(struct inherited *in, const char *spec,
 	    bool is_metrics) MUST_CHECK;
 

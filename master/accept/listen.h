@@ -1,8 +1,4 @@
-/*
- * Listening sockets: ws://IP:PORT, beyond loopback only if there are tokens;
- * unix:PATH; and those for metrics, on any address.  Accepted connections are
- * queued at the gate, unread.
- */
+/* Sockets of Listen and MetricsListen; the gate queues what comes, unread. */
 #pragma once
 
 #include <sys/queue.h>
@@ -18,27 +14,24 @@ struct listener {
 	struct master		*master;
 	int			 fd;
 	char			*spec;			/* in the settings */
-	char			 url[LISTEN_URL_MAX];	/* with its port */
+	char			 url[LISTEN_URL_MAX];
 	bool			 is_wanted;		/* by a reload */
 	char			*path;		/* to unlink, or NULL */
-	bool			 is_metrics;	/* MetricsListen */
-	bool			 is_passed;	/* socket activation */
+	bool			 is_metrics;
+	bool			 is_passed;
 	struct io		 accept_ev;
 	struct timer		 pause_ev;
 	uint64_t		 paused;	/* ms, of the last log line */
 };
 
-/*
- * Check the addresses in a configuration: valid, and on loopback unless there
- * are tokens.  0, or -1 with the reason in e.
- */
+/* Valid, and on loopback unless there are tokens?  0, or -1: why, in e. */
 int	 listen_check(const struct conf *c, bool has_tokens,
 	    struct conf_error *e) MUST_CHECK;
 
 /*
  * Open the sockets of a checked configuration that are neither open nor passed
- * in (call listen_adopt() first); close none.  0 and in *added_out the number
- * of new ones; or -1 with the reason in e, and nothing has changed.
+ * in (call listen_adopt() first); close none.  0 and the number of new ones; or
+ * -1 with the reason in e, and nothing has changed.
  */
 int	 listen_extend(struct master *m, const struct conf *c,
 	    unsigned *added_out, struct conf_error *e) MUST_CHECK;
@@ -46,21 +39,17 @@ int	 listen_extend(struct master *m, const struct conf *c,
 /* Accept no connections, which wait; accept again. */
 void	 listen_hold(struct master *m, bool holds);
 
-/* Close sockets that listen_extend() did not want; return their number. */
+/* Close those that listen_extend() did not want; return their number. */
 unsigned listen_reduce(struct master *m);
 
 /*
- * Accept from a socket that was passed in (*fd, taken), under the rules of
- * listen_check().  A Listen setting with its address means this socket.  0, or
- * -1 with the reason in e.
+ * Accept from a socket that was passed in (*fd, taken), as listen_check()
+ * allows; it is the one of a Listen setting with its address.  0, or -1: why.
  */
 int	 listen_adopt(struct master *m, int *fd, const char *name,
 	    struct conf_error *e) MUST_CHECK;
 
-/*
- * Write the addresses to a file in the run directory (RUNDIRS_LISTEN).  Errors
- * are logged only.
- */
+/* To RUNDIRS_LISTEN in the run directory.  Errors are only logged. */
 void	 listen_publish(const struct master *m);
 
 /* Close all, unlink our Unix sockets and the file of listen_publish(). */

@@ -6,8 +6,8 @@
 #include "common/conf/conf.h"
 
 /*
- * Check the folder of a path, and what is there of that name; a socket may be.
- * The run directory of these settings need not be there yet.  0, or -1: why.
+ * Check the folder of a path, and what is there of that name; a socket may be,
+ * and these settings' run directory need not be.  0, or -1: why.
  */
 int	 listen_place_check(const struct conf *c, const char *url,
 	    const char *path, struct conf_error *e) MUST_CHECK;

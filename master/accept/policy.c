@@ -353,6 +353,11 @@ check_users(struct policy *p, const struct conf *c, struct conf_error *e)
 	return 0;
 }
 
+/*
+ * The master must not wait for a name service: look up now what is asked later.
+ * Patterns with * or ? match only those in /etc/passwd and /etc/group, for the
+ * same reason.
+ */
 struct policy *
 policy_new(const struct conf *c, struct conf_error *e)
 {
@@ -661,6 +666,7 @@ is_too_much(const struct master *m, const struct conf *c,
 	    route_count_of(m, p->identity) + more > c->max_per_user;
 }
 
+/* Several may have been admitted before any of them was open. */
 bool
 policy_exceeded(struct master *m, struct peer *p, bool operates)
 {
