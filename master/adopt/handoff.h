@@ -1,8 +1,7 @@
 /*
  * What a master is handed when it is executed in the place of another one, by
- * the monitor or in an upgrade: descriptors that stay open over execve(2), and
- * what they are, in the variable EXECSRV_HANDOFF.  A line is
- * "KIND DESCRIPTOR TEXT".
+ * the monitor or in an upgrade: descriptors that stay open over execve(2), in
+ * lines "KIND DESCRIPTOR TEXT" of the variable EXECSRV_HANDOFF.
  */
 #pragma once
 
@@ -46,11 +45,7 @@ struct handoff {
 	bool	 is_any;		/* there was a master before us */
 };
 
-/*
- * Take what is in the environment, and remove it there: listening sockets go to
- * in, those that were passed in to passed, all others to h.  0, also without
- * any; or -1 after a line in the log.
- */
+/* Take it from the environment: 0, also without any; or -1: logged. */
 int	 handoff_take_env(struct handoff *h, struct inherited *in,
 	    struct activation *passed) MUST_CHECK;
 
@@ -77,7 +72,6 @@ void	 handoff_lines_fini(struct handoff_lines *l);
 int	 handoff_put(struct handoff_lines *l, enum handoff_kind kind, int fd,
 	    const char *text) MUST_CHECK;
 
-/* What is executed. */
 struct handoff_program {
 	char	 path[4096];
 	char	**argv, **env;

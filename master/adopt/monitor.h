@@ -1,8 +1,6 @@
 /*
- * The monitor of a daemon without a service manager (Respawn): the process that
- * went into the background.  It holds the listening sockets as well, so that
- * connections wait while there is no master, and starts the master again when
- * it was killed.  It ends when the master ends in order.
+ * The monitor of a daemon without a service manager (Respawn): keeps the
+ * listening sockets, and starts the master again when it was killed.
  */
 #pragma once
 
@@ -15,17 +13,13 @@ struct handoff_program;
 
 /*
  * Fork the master: return in it, with its channel to the monitor, which is this
- * process and exits when the master has ended.  log: where it logs.  unused: a
- * descriptor of the master alone, or -1.  -1 after a line in the log.
+ * process and exits with it.  log: where it logs.  unused: a descriptor of the
+ * master alone, or -1.  -1 after a line in the log.
  */
 int	 monitor_start(const struct handoff_program *p, const struct conf *log,
 	    int unused) MUST_CHECK;
 
-/*
- * What the master tells: a listening socket that it has, or no longer has; that
- * it serves; that its end, which may come, is part of an upgrade, after which
- * another process may serve; that it ends in order.  sock -1: no monitor.
- */
+/* The master has a socket, drops it; serves; upgrades; ends.  sock -1: none. */
 void	 monitor_keep(int sock, int fd, const char *spec, bool is_metrics);
 void	 monitor_drop(int sock, const char *spec, bool is_metrics);
 void	 monitor_serves(int sock);

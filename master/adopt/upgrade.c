@@ -34,9 +34,11 @@
 
 enum upgrade_state {
 	UPGRADE_IDLE,
-	UPGRADE_CHECKING,
-	UPGRADE_QUIET,
-	UPGRADE_SETTLING
+	UPGRADE_CHECKING,	/* the new program checks itself */
+	UPGRADE_QUIET,		/* waiting for connections on their way: no
+				   other is accepted, so none is lost */
+	UPGRADE_SETTLING	/* we are the new program, until the sessions
+				   are adopted */
 };
 
 struct upgrade {

@@ -1,15 +1,7 @@
 /*
- * Upgrade: the program is executed again, as it is on disk by then, with the
- * same process id.  First it checks itself; then no connection is accepted for
- * a moment, so that none is lost; then it is handed the sockets
- * (master/adopt/handoff.h), and adopts the sessions as after a death
- * (master/adopt/adopt.h).  If it ends or does not serve in time, the former
- * program is started again (master/adopt/watcher.h).
- *
- *	IDLE		nothing
- *	CHECKING	the new program checks itself
- *	QUIET		waiting for connections on their way
- *	SETTLING	we are the new program, until the sessions are adopted
+ * Upgrade: the program is executed again, with the same process id, and adopts
+ * the sessions (master/adopt/adopt.h).  If it ends or does not serve in time,
+ * the former one is started again (master/adopt/watcher.h).
  */
 #pragma once
 
@@ -23,9 +15,8 @@
 
 struct upgrade;
 
-/* What came of it. */
 struct upgrade_result {
-	const char	*from, *to;	/* versions */
+	const char	*from, *to;
 	size_t		 sessions;	/* that go on */
 	const char	*why;		/* it failed; NULL: it did not */
 	int		 asker;		/* taken; -1: it asked us */
@@ -45,25 +36,18 @@ struct upgrade	*upgrade_new(struct master *m,
 		    const struct upgrade_events *events);
 void		 upgrade_free(struct upgrade **up);
 
-/* Begin; only_check: no more than that.  0, or -1 with the reason. */
+/* only_check: no more than that.  0, or -1 with the reason. */
 int		 upgrade_begin(struct upgrade *u, bool only_check,
 		    const char **why_out) MUST_CHECK;
 
-/* We serve, perhaps as the new program: the sessions are waited for. */
+/* We serve, and wait for sessions; one has come; we stop: no rollback now. */
 void		 upgrade_serves(struct upgrade *u);
-
-/* A session was adopted. */
 void		 upgrade_on_adopted(struct upgrade *u);
-
-/* We stop: nothing is to be rolled back any more. */
 void		 upgrade_stop(struct upgrade *u);
 
 /* Whether a process that ended, or is there, is one of ours. */
 bool		 upgrade_on_exit(struct upgrade *u, pid_t pid, int status);
 bool		 upgrade_has(const struct upgrade *u, pid_t pid);
 
-/*
- * In the new program: check that it can be one.  An exit status, after a line
- * on standard output, its version, or on standard error.
- */
+/* In the new program: check it, and print its version.  An exit status. */
 int		 upgrade_check(const char *rundir);

@@ -1,8 +1,4 @@
-/*
- * The watcher of an upgrade: a process that starts the former program again, in
- * its own place, if the new one ends, or is killed here because it does not
- * serve in time.
- */
+/* Starts the former program if the new one ends or does not serve in time. */
 #pragma once
 
 #include <sys/types.h>
@@ -12,17 +8,14 @@
 struct sdnotify;
 
 struct watcher_task {
-	const struct handoff_program *program;	/* of the former one */
+	const struct handoff_program *program;
 	struct handoff_lines	*lines;		/* for it */
-	struct sdnotify		*sdnotify;	/* NULL: none */
+	struct sdnotify		*sdnotify;
 	int			 asker;		/* a descriptor, or -1 */
-	const char		*version;	/* of the new program */
+	const char		*version;
 };
 
-/*
- * Start it: its pid, and our end of the channel to it, for watcher_end().  -1
- * with errno.
- */
+/* Its pid, and our end of its channel, for watcher_end(); -1 with errno. */
 pid_t	 watcher_start(const struct watcher_task *t, int *sock_out) MUST_CHECK;
 
 /* The new program serves, or was not executed: closes *sock. */
