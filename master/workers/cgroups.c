@@ -91,7 +91,10 @@ own_name(const struct own *o)
 	return o->path + o->parent_len + 1;
 }
 
-/* Make our own group, and lock it. */
+/*
+ * Make our own group, and lock it.  The lock marks it as in use: the next
+ * execsrvd removes those of dead ones.
+ */
 static int
 own_claim(struct own *o)
 {
@@ -503,6 +506,9 @@ print_value(const struct cgroups *g, int i, uint64_t n, char out[24])
 		    g->limit[i].by == BY_V1 ? n * SHARES / 100 : n));
 }
 
+/*
+ * The worker sets the limits before it drops privileges (worker/os/scgroup.h).
+ */
 void
 cgroups_limit(struct cgroups *g, const struct conf *c, unsigned id,
     struct cgroups_worker *w, struct cgroups_limits *out)
@@ -552,7 +558,10 @@ v2_name(unsigned number, char name[16])
 
 /* --- those of a former master --- */
 
-/* Set a limit of a worker's group again.  0, or -1 with errno. */
+/*
+ * Set a limit of a worker's group again.  0, or -1 with errno.  TasksMax is in
+ * a group below (worker/os/scgroup.h).
+ */
 static int
 limit_one_again(const struct cgroups *g, int dir, int i, uint64_t n)
 {
@@ -571,6 +580,10 @@ limit_one_again(const struct cgroups *g, int dir, int i, uint64_t n)
 	return r;
 }
 
+/*
+ * Whoever started us had to lift limits of version 2 if it put us where
+ * processes may not be beside them (the unit of systemd does so).
+ */
 static void
 limit_again(const struct cgroups *g, const struct cgroups_worker *w)
 {

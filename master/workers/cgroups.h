@@ -1,25 +1,13 @@
 /*
- * The control groups of workers (common/linux/cgfs.h), where we may make any.
- * They are in a group of our own, a child of the one we were started in:
+ * The control groups of workers, where we may make any, in a group of our own:
  *
- *	version 2	GROUP/execsrv-PID/wN
- *	version 1	GROUP/execsrv-PID/sN, for each controller
- *
- * Version 2: the template starts each worker in its group, and the worker makes
- * a child group for each process (worker/os/pcgroup.h).  After the worker's
- * exit an empty group is reused for another worker; else the processes in it
- * are killed, and the group is removed.
+ * 	version 2	GROUP/execsrv-PID/wN
+ * 	version 1	GROUP/execsrv-PID/sN, for each controller
  *
  * Both versions limit a session as a whole, worker and commands: TasksMax,
- * MemoryMax, CPUWeight (proto/cgroup.def), of which TasksMax is set in a group
- * below (worker/os/scgroup.h).  A controller that is not available
- * in version 2 is used in version 1, if that is writable.  The worker sets its
- * limits before it drops privileges (worker/os/scgroup.h); its groups of
- * version 1 are removed here.  A limit that no group enforces falls back to
- * resource limits of commands, if there is one.
- *
- * A lock on our own group (cgfs_claim()) marks it as in use: the next execsrvd
- * removes those of dead ones.
+ * MemoryMax, CPUWeight (proto/cgroup.def).  A controller that is not available
+ * in version 2 is used in version 1, if that is writable.  A limit that no
+ * group enforces falls back to resource limits of commands, if there is one.
  */
 #pragma once
 
@@ -42,10 +30,7 @@ enum {
 
 struct cgroups;
 
-/*
- * The groups of a worker, by number; 0: none.  limit: what its group of version
- * 2 was given, as settings; 0: nothing.
- */
+/* Groups by number; 0: none.  limit: settings of v2; 0: nothing. */
 struct cgroups_worker {
 	unsigned	 v2, v1;
 	uint64_t	 limit[CGROUP_LIMITS];
@@ -57,10 +42,9 @@ struct cgroups_names {
 };
 
 /*
- * Find out what is available, and make our own groups.  None with ProcessCgroup
- * no, or if it fails (a debug line in the log has the reason): the calls below
- * then do nothing.  former: names of those of a master that was killed, which
- * become ours; or NULL.  NULL: out of memory.
+ * None with ProcessCgroup no, or if it fails (a debug line in the log): the
+ * calls below then do nothing.  former: names of those of a master that was
+ * killed, which become ours; or NULL.  NULL: out of memory.
  */
 struct cgroups	*cgroups_new(struct event_base *base, const struct conf *c,
 		    const struct cgroups_names *former);
@@ -71,9 +55,7 @@ void		 cgroups_names(const struct cgroups *g,
 
 /*
  * Keep the groups of a worker of the former master: numbers that are not ours
- * become 0.  Limits of version 2 are set again: whoever started us had to lift
- * them if it put us where processes may not be beside them (the unit of systemd
- * does so).  After all of them cgroups_sweep() kills what is in other groups
+ * become 0.  After all of them cgroups_sweep() kills what is in other groups
  * and returns the highest number of any: new ones are above it.
  */
 void		 cgroups_keep(struct cgroups *g, struct cgroups_worker *w);
@@ -85,7 +67,7 @@ void		 cgroups_leave(struct cgroups *g);
 /* Remove all groups; waits shortly for killed processes to exit. */
 void		 cgroups_free(struct cgroups **gp);
 
-/* Return the absolute path of our own group of version 2, or "". */
+/* The absolute path of our own group of version 2, or "". */
 const char	*cgroups_path(const struct cgroups *g);
 
 /* Write what enforces the limits: "TasksMax by cgroup v1, ..." or "none". */
@@ -101,7 +83,7 @@ struct cgroups_limits {
 	char			 dir[CGROUP_LIMITS][4096 + 32];
 	char			 value[CGROUP_LIMITS][24];
 	size_t			 n;
-	/* Resource limits of commands instead, as in Ipc__Settings. */
+	/* Instead of groups, as in Ipc__Settings. */
 	uint64_t		 as_max, tasks_max;
 };
 
@@ -109,9 +91,8 @@ struct cgroups_limits {
 void		 cgroups_take(struct cgroups *g, struct cgroups_worker *w);
 
 /*
- * Fill in the limits of a worker for the settings of its client.  id: of the
- * worker, above 0 and never reused; also the number of its groups of version 1,
- * where they are needed.
+ * Fill in the limits for a client's settings.  id: of the worker, above 0 and
+ * never reused; also of its groups of version 1, where they are needed.
  */
 void		 cgroups_limit(struct cgroups *g, const struct conf *c,
 		    unsigned id, struct cgroups_worker *w,

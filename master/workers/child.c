@@ -458,6 +458,10 @@ child_on_chan_end(void *arg, int error)
 	child_finish(c);
 }
 
+/*
+ * An owner that does not answer is stopped, or waits for a disk: the client is
+ * told to try again.
+ */
 void
 child_wait_for_owner(struct child *c)
 {

@@ -1,8 +1,4 @@
-/*
- * The master's record of a worker, from the request to fork it.  It has several
- * states, each with a table of legal moves in child.c: of the worker, its
- * process, its end, its client, a token, transcripts.
- */
+/* The master's record of a worker, from the request to fork it. */
 #pragma once
 
 #include <sys/queue.h>
@@ -19,49 +15,37 @@
 #include "master/workers/cgroups.h"
 #include "master/world.h"
 
-/* The worker. */
 enum child_state {
 	CHILD_STARTING,		/* fork requested; messages to it wait */
 	CHILD_IDLE,		/* forked, without a connection */
 	CHILD_GREETING,		/* has a connection, no session yet */
-	CHILD_HANDING,		/* its client resumes a session; waits for the
-				   owner's decision */
-	CHILD_SERVING,		/* has a session */
-	CHILD_AWAITED,		/* has one of a killed master, and has not
-				   come to us yet */
+	CHILD_HANDING,		/* its client resumes: a verdict is due */
+	CHILD_SERVING,
+	CHILD_AWAITED,		/* of a killed master, has not come yet */
 	CHILD_LEAVING,		/* will exit, or was killed */
 	CHILD_STATES
 };
-
-/* Its process. */
 enum child_process {
 	CHILD_UNKNOWN,		/* the template has not answered */
 	CHILD_RUNS,		/* has a pid; is in by_pid */
 	CHILD_ENDING,		/* the same, and its channel is closed */
-	CHILD_DRAINING,		/* reaped; its last messages and exit status
-				   are still to be handled */
+	CHILD_DRAINING,		/* reaped; messages are still to be read */
 	CHILD_REAPED,
 	CHILD_PROCESSES
 };
-
-/* Its end. */
 enum child_end {
 	CHILD_STAYS,
-	CHILD_STOPS,		/* was asked to end its session */
-	CHILD_LEAVES,		/* exits by itself */
+	CHILD_STOPS,
+	CHILD_LEAVES,
 	CHILD_KILLED,
 	CHILD_ENDS
 };
-
-/* Its client. */
 enum child_client {
 	CHILD_SPARE,		/* never had one */
-	CHILD_ASSIGNED,		/* assigned */
+	CHILD_ASSIGNED,
 	CHILD_TURNED_AWAY,	/* gets no session; in the audit log */
 	CHILD_CLIENTS
 };
-
-/* The token of its client. */
 enum child_token {
 	CHILD_TOKEN_NONE,	/* may not present one */
 	CHILD_TOKEN_AWAITED,	/* may present one, once */
@@ -69,8 +53,6 @@ enum child_token {
 	CHILD_TOKEN_GOOD,	/* grant is set */
 	CHILD_TOKENS
 };
-
-/* Transcripts of its session. */
 enum child_transcripts {
 	CHILD_TRANSCRIPTS_NONE,
 	CHILD_TRANSCRIPTS_WANTED,
@@ -106,35 +88,32 @@ struct child {
 	int			 sock;		/* UNKNOWN: its end of chan, to
 						   be forked by the next
 						   template; else -1 */
-	int			 status;	/* UNHEARD: of waitpid(2) */
+	int			 status;	/* DRAINING: of waitpid(2) */
 	struct source		*place;		/* in the gate; or NULL */
-	struct route		*route;		/* its session */
+	struct route		*route;
 	struct route		*wanted;	/* HANDING: session to resume */
 	struct child_list	*waits_in;	/* list of these, for wanted */
 	unsigned		 asked_id;	/* of the owner asked for it */
 	struct peer		 peer;
-	struct grant		 grant;		/* TOKEN_GOOD */
+	struct grant		 grant;
 	uint64_t		 detached_ttl, grace;	/* ms, settings */
 	unsigned		 running;	/* processes, last report */
-	unsigned		 max_running;	/* MaxProcesses */
-	uint64_t		 since;		/* ms, of the MET state */
-	struct share		*share;		/* in the memory budget */
+	unsigned		 max_running;
+	uint64_t		 since;		/* ms: client assigned */
+	struct share		*share;
 	uint64_t		 max_held;	/* bytes, a setting */
 	struct timer		 kill_ev;
 };
 
-/* Events of a worker. */
 struct child_events {
-	/* A message came; the handler may take its descriptor. */
+	/* The handler may take its descriptor. */
 	void	(*on_msg)(struct child *c, struct ipc_msg *m);
 
-	/* child_state has changed. */
 	void	(*on_state)(struct child *c);
 
-	/* Its pid is known. */
 	void	(*on_pid)(struct child *c);
 
-	/* The channel is closed: no more messages in either direction. */
+	/* No more messages in either direction. */
 	void	(*on_settled)(struct child *c);
 
 	/* It died, or violated the protocol, before it had a client. */
@@ -144,19 +123,14 @@ struct child_events {
 	void	(*decide)(struct child *c, Ipc__Verdict v, struct route *r);
 };
 
-/*
- * A STARTING worker.  The caller asks the template to fork it with *sock_out as
- * its channel, and closes that.  NULL with errno.
- */
+/* STARTING; the caller closes *sock_out, its channel.  NULL with errno. */
 struct child	*child_new(struct master *m, int *sock_out);
 
-/* Prepare the records, free what finds them. */
+/* Prepare the records; free what finds them. */
 void	 child_init_all(struct master *m);
 void	 child_fini_all(struct master *m);
-/*
- * An AWAITED worker of a former master.  pidfd (taken): it is not our child.
- * NULL with errno.
- */
+
+/* AWAITED.  pidfd (taken): it is not our child.  NULL with errno. */
 struct child	*child_former(struct master *m, unsigned id, pid_t pid,
 		    int pidfd);
 
@@ -172,7 +146,7 @@ void	 child_set_transcripts(struct child *c, enum child_transcripts to);
 /* It is about to exit by itself, which is no failure: LEAVING. */
 void	 child_leaves(struct child *c);
 
-/* The template's answer: its process; pid 0: fork failed with error. */
+/* The template's answer; pid 0: fork failed with error. */
 void	 child_on_forked(struct child *c, pid_t pid, int error);
 
 /* Whether it has a process that is not reaped. */
@@ -181,11 +155,9 @@ bool	 child_has_process(const struct child *c);
 /* Its process was reaped, with a status of waitpid(2). */
 void	 child_on_exit(struct child *c, int status);
 
-/* Ask it to end its session, now or when it comes; kill it. */
+/* End its session, now or when it comes; kill it; only send SIGKILL. */
 void	 child_stop(struct child *c, bool is_too_many);
 void	 child_kill(struct child *c);
-
-/* Send SIGKILL to its process, which runs. */
 void	 child_signal(const struct child *c);
 
 /* Free all records; processes still running are ignored. */
@@ -196,15 +168,11 @@ void	 child_violates(struct child *c, const char *what);
 
 /*
  * The template is gone: drop workers whose fork was not answered.  may_again:
- * of those that have a client already the caller asks another template, with
- * c->sock, which it closes.
+ * not those with a client; the caller asks another one, and closes c->sock.
  */
 void	 child_on_template_gone(struct master *m, bool may_again);
 
-/*
- * Wait for the owner of the session to resume.  If no answer comes (the owner
- * is stopped, or waits for a disk) its client is told to try again.
- */
+/* Wait for the owner of the session to resume, for a limited time. */
 void	 child_wait_for_owner(struct child *c);
 
 /* Ask it for a report, which goes to ctl. */
@@ -214,27 +182,20 @@ void	 child_query(struct child *c, uint32_t ticket, bool processes);
 void	 child_act(struct child *c, const Ipc__Act *out);
 void	 child_tail(struct child *c, const Ipc__Tail *out, int fd);
 
-/* Set the session that it waits for, with those in a list; or NULL, NULL. */
+/* Set the session that it waits for, with its list; or NULL, NULL. */
 void	 child_want(struct child *c, struct route *r,
 	    struct child_list *waiting);
 
-/* Set the number of processes of its session. */
 void	 child_set_running(struct child *c, unsigned running);
 
 struct child	*child_by_id(struct master *m, unsigned id);
 struct child	*child_by_pid(struct master *m, pid_t pid);
 
-/*
- * Spare workers: their number; the one to take next, an idle one first, or
- * NULL; an idle one, or NULL.
- */
+/* Spare workers: how many; an idle one first; an idle one; or NULL. */
 size_t		 child_count_spare(const struct master *m);
 struct child	*child_find_spare(const struct master *m);
 struct child	*child_find_idle(const struct master *m);
 
-/*
- * Whether there is a worker whose pid is not known yet; the pid of the one that
- * closed its channel first of those that have not been reaped, or 0.
- */
+/* Whether any pid is not known yet; one that is about to exit, or 0. */
 bool		 child_is_forking(const struct master *m);
 pid_t		 child_next_exit(const struct master *m);

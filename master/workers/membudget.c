@@ -121,8 +121,9 @@ room(uint64_t max, uint64_t total)
 
 /*
  * Whether a message fits, or is the only one that exceeds a limit: an identity
- * that never ends its message keeps those of others waiting only if they
- * exceed the limit of all.
+ * that never ends its message keeps those of others waiting only if they exceed
+ * the limit of all.  Without this a message that gets less than it needs would
+ * never be complete.
  */
 static bool
 may_exceed(struct membudget *b, struct share *s, uint64_t message,

@@ -1,8 +1,4 @@
-/*
- * The template and the spare workers: as many as SpareWorkers says, more after
- * a burst of connections, and a pause when they die soon after their start.
- * After TemplateMaxForks workers the template is replaced.
- */
+/* The template, replaced after TemplateMaxForks, and the spare workers. */
 #pragma once
 
 #include "master/workers/child.h"
@@ -10,21 +6,18 @@
 
 struct pool;
 
-/* Start the template; waits for its exec.  NULL after a line in the log. */
+/* Waits for the template's exec.  NULL after a line in the log. */
 struct pool	*pool_new(struct master *m);
 void		 pool_free(struct pool **pp);
 
-/*
- * Return a worker for a connection: a spare one, else one being started.  NULL:
- * none can be started now.
- */
+/* A spare worker, else one being started; NULL: none can be now. */
 struct child	*pool_take(struct pool *p);
 
 /* on_early_death, on_settled of struct child_events. */
 void		 pool_on_death(struct pool *p);
 void		 pool_on_child_gone(struct pool *p, const struct child *c);
 
-/* A child process was reaped.  Return whether it was a template. */
+/* A child process was reaped.  Whether it was a template. */
 bool		 pool_on_exit(struct pool *p, pid_t pid, int status);
 
 /* Apply changed settings. */
@@ -41,5 +34,5 @@ bool		 pool_has(const struct pool *p, pid_t pid);
 bool		 pool_is_gone(const struct pool *p);
 void		 pool_kill(struct pool *p);
 
-/* Return what sandboxes of ordinary users can use on this host, as text. */
+/* What sandboxes of ordinary users can use on this host, as text. */
 const char	*pool_sandbox(const struct pool *p);

@@ -418,6 +418,8 @@ records_free(struct records **tp, bool is_kept)
 /*
  * Overwrite the older copy.  Until its seq is there it does not count, and then
  * it is complete: a process that is killed has made all its earlier stores.
+ * The file is mapped and written by plain stores, so that a change costs no
+ * system call and is kept when we are killed.
  */
 static void
 write_copy(struct slot *s, struct record *r)

@@ -1,13 +1,11 @@
 /*
  * The file "sessions" in the run directory: a record for each session and
- * uplink, by which the next master finds the processes of one that was killed.
+ * uplink, by which the next master finds the processes of one that was killed,
+ * at whatever moment.
  *
- * It is mapped and written by plain stores, so that a change costs no system
- * call and is kept when we are killed, at whatever moment: each record has two
- * copies, of which the older one is overwritten.  Numbers are in the byte order
- * of the machine.  Versions of the program that differ read each other's files:
- * fields are only added, in place of reserved bytes or at the end, and records
- * are as long as the head says.
+ * Numbers are in the byte order of the machine.  Versions of the program that
+ * differ read each other's files: fields are only added, in place of reserved
+ * bytes or at the end, and records are as long as the head says.
  */
 #pragma once
 
@@ -20,20 +18,19 @@
 
 enum record_kind {
 	RECORD_FREE,
-	RECORD_SESSION,			/* with a worker */
+	RECORD_SESSION,
 	RECORD_TOMBSTONE,		/* without one */
 	RECORD_LOST,			/* its worker died */
 	RECORD_UPLINK			/* no session, but a process */
 };
 
-/* Bits of flags. */
 #define RECORD_OPENED		1u	/* the client has the id */
 #define RECORD_ATTACHED		2u
 #define RECORD_TRANSCRIPTS	4u	/* are wanted */
 
 /*
- * A session.  Texts end with a NUL.  An uplink has kind, number, pid, uid (of
- * the process), started, born and id: of its settings.
+ * Texts end with a NUL.  Of an uplink only: kind, number, pid, uid (of the
+ * process), started, born, and id: of its settings.
  */
 struct record {
 	uint64_t	 seq;		/* the higher one counts; 0: none */
@@ -53,8 +50,8 @@ struct record {
 	uint64_t	 max_held;	/* bytes */
 	uint64_t	 used[5];	/* by former workers: Ipc__Used */
 	uint32_t	 max_running;
-	uint32_t	 transcripts;	/* files */
-	uint32_t	 group_v2, group_v1;	/* numbers of control groups */
+	uint32_t	 transcripts;
+	uint32_t	 group_v2, group_v1;
 	char		 id[40];
 	char		 identity[80];
 	char		 peer[80];
@@ -76,7 +73,7 @@ struct records_head {
 	char		 program[24];	/* version of who wrote it */
 	char		 group[RECORDS_GROUPS][64];
 	uint8_t		 reserved[64];
-	/* Written at any time, each by one store; at the end of any head. */
+	/* Each written by one store, at any time; at the end of any head. */
 	uint32_t	 next_number;	/* of sessions, the last one */
 	uint32_t	 has_marks;	/* their sandboxes mark their sockets */
 };
@@ -84,38 +81,27 @@ struct records_head {
 #define RECORDS_WHY	96		/* bytes of a reason */
 
 struct records_events {
-	/* A record; what is in it is valid, but may be out of date. */
+	/* What is in it is valid, but may be out of date. */
 	void	(*on_record)(void *arg, const struct record *r);
 
 	/* One that cannot be used. */
 	void	(*on_damaged)(void *arg, size_t position, const char *why);
 };
 
-/*
- * Read the bytes of a file.  Pure.  0 and its head; or -1 with the reason: it
- * is not such a file, or from before the last boot.
- */
+/* Pure.  0; or -1: it is another file, or from before the last boot. */
 int	 records_parse(const void *data, size_t size, const uint8_t boot[16],
 	    struct records_head *head_out, const struct records_events *events,
 	    void *arg, char why[RECORDS_WHY]) MUST_CHECK;
 
-/*
- * Read the file of the last master in dir.  1: there was one; 0: there was
- * none; -1: it cannot be used, for a reason.
- */
+/* The last master's.  1: there was one; 0: none; -1: it cannot be used. */
 int	 records_read(const char *dir, struct records_head *head_out,
 	    const struct records_events *events, void *arg,
 	    char why[RECORDS_WHY]) MUST_CHECK;
 
 struct records;
 
-/*
- * Begin a new file in dir, which replaces the old one with records_publish().
- * NULL with errno.
- */
+/* A new file: set groups in its head, then publish it.  NULL, -1 with errno. */
 struct records	*records_new(const char *dir);
-
-/* The groups are set by the caller before records_publish(). */
 struct records_head	*records_head(struct records *t);
 
 int	 records_publish(struct records *t) MUST_CHECK;
@@ -124,8 +110,8 @@ int	 records_publish(struct records *t) MUST_CHECK;
 void	 records_free(struct records **tp, bool is_kept);
 
 /*
- * Write a record to *slot, which is chosen if it is -1; r->seq and r->sum are
- * set.  0; or -1 with errno, and the session is without one: ENOSPC.
+ * Write to *slot, chosen if it is -1; r->seq and r->sum are set.  0; or -1 with
+ * errno, and the session is without a record: ENOSPC.
  */
 int	 records_put(struct records *t, int *slot, struct record *r);
 

@@ -1,7 +1,4 @@
-/*
- * File descriptors in reserve: when all others are used up, peers can still be
- * identified and operators accepted.
- */
+/* Descriptors for operators and peer_identify() when all others are used. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +12,7 @@ struct reserve {
 void	 reserve_init(struct reserve *r);
 void	 reserve_fini(struct reserve *r);
 
-/* Close the reserve for a moment; reopen as many as possible. */
+/* Close them for a moment; reopen as many as possible. */
 void	 reserve_release(struct reserve *r);
 void	 reserve_fill(struct reserve *r);
 

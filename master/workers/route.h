@@ -40,13 +40,13 @@ struct route {
 	enum route_state	 state;		/* of the three below */
 	struct tally		*client;	/* of its identity */
 	struct tally		*user;		/* of its uid */
-	struct child_list	 waiting;	/* to resume it: child_want() */
+	struct child_list	 waiting;	/* to resume it */
 	char			 id[ROUTE_ID_LEN + 1];
 	unsigned		 number;	/* for people */
 	uid_t			 client_uid;	/* of the client's process */
 	uid_t			 uid;		/* its commands run as */
 	unsigned		 uplink;	/* it came through; or 0 */
-	char			 identity[IDENTITY_MAX]; /* of its client */
+	char			 identity[IDENTITY_MAX];
 	struct child		*owner;		/* NULL: a tombstone */
 	bool			 opened;	/* the client has the id */
 	bool			 attached;
@@ -68,40 +68,33 @@ struct route {
 void		 route_init_all(struct master *m);
 void		 route_free_all(struct master *m);
 
-/*
- * A session of a former master, from its record; its owner is AWAITED, or NULL.
- * NULL with errno.
- */
+/* Of a former master; the owner is AWAITED, or NULL.  NULL with errno. */
 struct route	*route_former(struct master *m, const struct record *rec,
 		    struct child *owner);
 
 /* Write its record, after a change. */
 void		 route_record(struct route *r);
 
-/* A new session for a worker.  NULL with errno. */
+/* For a worker.  NULL with errno. */
 struct route	*route_new(struct child *owner);
 void		 route_free(struct route **rp);
 
 /*
- * The client (fd, stays the caller's) of a greeting worker asks to resume a
- * session, with a message.  Ends in decide() of struct child_events.
+ * Its client (fd stays the caller's) asks to resume, by a message; see
+ * decide().
  */
 void	 route_handover(struct child *greeter, const char *id,
 	    const void *message, size_t len, int fd);
 
-/* The owner's answer to a request to resume. */
+/* The owner's answer. */
 void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
 
 /* Give a tombstone an owner. */
 void	 route_revive(struct route *r, struct child *owner);
 
-/*
- * Its client has the id now, and is attached; operates: for session/operate
- * alone.  Whether it had it before.
- */
+/* Its client has the id, and is attached.  Whether it had it before. */
 bool	 route_opened(struct route *r, bool operates);
 
-/* Its client has attached, has detached. */
 void	 route_attached(struct route *r);
 void	 route_detached(struct route *r);
 
@@ -118,13 +111,11 @@ void	 route_on_owner_gone(struct route *r, const char *why);
 /* Its worker died: it is kept, without an owner, to tell its client. */
 void	 route_lose(struct route *r);
 
-/* Count sessions with a worker: all, those of an identity. */
+/* Sessions with a worker; apart from these, those for session/operate. */
 size_t	 route_count(const struct master *m);
 size_t	 route_count_of(const struct master *m, const char *identity);
-
-/* Count those for session/operate alone, which are not in there. */
 size_t	 route_operators(const struct master *m);
 size_t	 route_operators_of(const struct master *m, const char *identity);
 
-/* Write an event to the audit log, with number, identity and uid filled in. */
+/* To the audit log, with number, identity and uid filled in. */
 void	 route_audit(const struct route *r, struct audit_what what);

@@ -19,6 +19,9 @@
 #include "common/log.h"
 #include "master/workers/route.h"
 
+/*
+ * All is owned by the daemon, so that the user of a session cannot change it.
+ */
 /* TranscriptDir can be searched but not read by others; the rest not at all. */
 #define TOP_MODE	0711
 #define FOLDER_MODE	0700
