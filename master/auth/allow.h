@@ -1,7 +1,4 @@
-/*
- * AllowUsers, DenyUsers, AllowGroups and DenyGroups, in the order of
- * sshd_config(5).  Pure but for allow_warn().
- */
+/* AllowUsers, DenyUsers and the like, in the order of sshd_config(5). */
 #pragma once
 
 #include <stdbool.h>
@@ -19,9 +16,9 @@ const char	*allow_denies(const struct conf *c,
 		    const struct conf_client *who);
 
 /*
- * Call fn for each list of patterns of users, or of groups: in Match, and in
- * the four keywords, also within Match.  where: "FILE:LINE" or "".  0; the
- * first result of fn that is not 0; or -1 with errno ENOMEM.
+ * Call fn for each list of patterns of users, or of groups: in Match and the
+ * keywords.  where: "FILE:LINE" or "".  0; the first result of fn that is not
+ * 0; or -1 with ENOMEM.
  */
 typedef int	 allow_fn(void *arg, const char *keyword, const char *where,
 		    const char *list);
@@ -30,10 +27,7 @@ int		 allow_each(const struct conf *c, bool is_group, allow_fn *fn,
 
 #define ALLOW_NAME_MAX	256	/* bytes of a user or group, with a NUL */
 
-/*
- * Call fn for each name in a list; is_pattern: has * or ?.  0, or the first
- * result of fn that is not 0.
- */
+/* The same for each name in a list; is_pattern: has * or ?. */
 typedef int	 allow_name_fn(void *arg, const char *name, bool is_pattern);
 int		 allow_names(const char *list, allow_name_fn *fn, void *arg);
 

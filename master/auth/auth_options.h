@@ -1,7 +1,4 @@
-/*
- * The switches for tokens, named as the reference program's: they set keywords
- * and require a token of each TCP client.
- */
+/* The reference program's switches for tokens: they set keywords. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,12 +13,10 @@ struct auth_options {
 	const char	*secret_file, *issuer, *audience, *skew;
 };
 
-/* Take a switch.  False: it is none of these. */
+/* Take a switch; false: it is none of these.  Then whether any was given. */
 bool	 auth_options_take(struct auth_options *o, int opt, const char *arg);
-
-/* Whether any was given. */
 bool	 auth_options_any(const struct auth_options *o);
 
-/* Set the keywords.  0, or -1 with the reason in e. */
+/* 0, or -1 with the reason in e. */
 int	 auth_options_apply(const struct auth_options *o, struct conf *c,
 	    struct conf_error *e) MUST_CHECK;

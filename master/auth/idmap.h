@@ -1,7 +1,6 @@
 /*
- * Whether a uid or gid that the kernel reports is real.  In a user namespace
- * (user_namespaces(7)) all that are not in its map appear as the overflow id,
- * usually 65534, which is also nobody's.
+ * Whether a uid or gid that the kernel reports is real: in a user namespace
+ * (user_namespaces(7)) all that are not in its map appear as the overflow id.
  */
 #pragma once
 
@@ -15,10 +14,10 @@ struct idmap {
 	gid_t	 overflow_gid;			/* else not a group */
 };
 
-/* Read this process's maps; if that fails they count as partial. */
+/* This process's maps; if that fails they count as partial. */
 void	 idmap_read(struct idmap *im);
 
-/* The same from a folder like /proc, for tests. */
+/* From a folder like /proc, for tests. */
 void	 idmap_read_from(struct idmap *im, const char *folder);
 
 bool	 idmap_is_user(const struct idmap *im, uid_t uid);

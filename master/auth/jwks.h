@@ -16,17 +16,14 @@
 struct jwks;
 
 /*
- * Take a set; keys of other kinds and for other purposes are left out.  NULL
- * with the reason in why: malformed, no key, too many, a private one.
+ * Keys of other kinds and for other purposes are left out.  NULL with the
+ * reason in why: malformed, no key, too many, a private one.
  */
 struct jwks	*jwks_new(const char *text, size_t len, char *why, size_t size)
 		    MUST_CHECK;
 void		 jwks_free(struct jwks **kp);	/* not NULL */
 
-/*
- * Return by which algorithm one of the keys has signed data, "RS256" or
- * "ES256"; NULL: none has.  Nothing of the token is looked at for that.
- */
+/* The algorithm by which a key signed data, "RS256" or "ES256"; or NULL. */
 const char	*jwks_verify(const struct jwks *k, struct span data,
 		    const uint8_t *signature, size_t len);
 

@@ -46,7 +46,10 @@ has_mac(const struct jwt_rules *rules, struct span body, const uint8_t *shown)
 	return is_same;
 }
 
-/* Return the algorithm that it is signed by, or NULL. */
+/*
+ * Return the algorithm that it is signed by, or NULL.  Nothing is parsed before
+ * the signature is verified, the header neither: all keys are tried.
+ */
 static const char *
 signed_by(const struct jwt_rules *rules, struct span body, struct span text)
 {
@@ -261,6 +264,11 @@ jwt_judge_groups(const struct jwt_rules *rules, const char *token, size_t len,
 	return v;
 }
 
+/*
+ * As the reference: "exp" is required, "nbf" optional, both integers; "iss" is
+ * a string, "aud" a string or a list.  Stricter: no other algorithm, no "crit",
+ * no member twice.
+ */
 enum jwt_verdict
 jwt_judge(const struct jwt_rules *rules, const char *token, size_t len,
     uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])

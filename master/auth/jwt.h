@@ -1,8 +1,6 @@
 /*
  * Signed bearer tokens: JSON Web Tokens (RFC 7519) in compact form with
- * HMAC-SHA-256 (HS256 of RFC 7518), or by a public key (RS256, ES256).  Nothing
- * is parsed before the signature is verified, the header neither: all keys are
- * tried.  Pure.
+ * HMAC-SHA-256 (HS256 of RFC 7518) or a public key (RS256, ES256).  Pure.
  */
 #pragma once
 
@@ -26,7 +24,7 @@ struct jwt_rules {
 	bool		 needs_subject;
 };
 
-/* Groups of a token ("groups"), and its "exp"; name leads into text. */
+/* "groups" and "exp" of a token; name leads into text. */
 #define JWT_GROUPS_MAX	256
 struct jwt_groups {
 	char	*name[JWT_GROUPS_MAX];
@@ -47,20 +45,16 @@ enum jwt_verdict {
 };
 
 /*
- * Verify a token; now is in Unix seconds.  As the reference: "exp" is required,
- * "nbf" optional, both integers; "iss" is a string, "aud" a string or a list.
- * Stricter: no other algorithm, no "crit", no member twice.
- *
- * subject_out: "sub" of up to JWT_SUBJECT_MAX visible characters, another
- * string as "#" and a hash; "": none, and not required.
+ * now: Unix seconds.  subject_out: "sub" of up to JWT_SUBJECT_MAX visible
+ * characters, another string as "#" and a hash; "": none, and not required.
  */
 enum jwt_verdict jwt_judge(const struct jwt_rules *rules, const char *token,
 	    size_t len, uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
 	    MUST_CHECK;
 
 /*
- * The same, and its groups: "groups", a string or a list of them.  Malformed:
- * others, an empty one, one with control characters, too many.
+ * With "groups", a string or a list of them: malformed if one is empty or has
+ * control characters, or if there are too many.
  */
 enum jwt_verdict jwt_judge_groups(const struct jwt_rules *rules,
 	    const char *token, size_t len, uint64_t now,

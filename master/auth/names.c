@@ -42,6 +42,10 @@ _Static_assert(sizeof(struct answer) == 5 * 4 &&
     offsetof(struct answer, len) == 2 * 4 &&
     offsetof(struct answer, gid) == 4 * 4, "as it is sent");
 
+/*
+ * A child, because modules of nsswitch.conf(5), and glibc without memory, may
+ * end their process.
+ */
 /* One child for the whole process: not all callers have a context. */
 static struct {
 	pid_t		 pid;		/* 0: there is none */

@@ -1,7 +1,6 @@
 /*
- * Looks up users and groups in a child process: modules of nsswitch.conf(5),
- * and glibc without memory, may end their process.  The child runs from the
- * first name on until names_end().
+ * Looks up users and groups in a child process, which runs from the first name
+ * until names_end().
  */
 #pragma once
 

@@ -1,7 +1,4 @@
-/*
- * Identifies the peer of a local connection by what the kernel knows; reads
- * nothing that the peer sent.
- */
+/* Identifies the peer of a local connection; reads nothing that it sent. */
 #pragma once
 
 #include <sys/types.h>
@@ -41,35 +38,32 @@ struct peer {
 };
 
 /*
- * How to find the owner of a TCP connection: sock_diag(7), which needs the
- * kernel module tcp_diag, or the table in /proc (master/auth/nettable.h), which
- * is slow and has no marks of sandboxes.
+ * The owner of a TCP connection is found by sock_diag(7), which needs the
+ * kernel module tcp_diag, or the table in /proc, which is slow and has no marks
+ * of sandboxes.
  */
 enum peer_way { PEER_WAY_NONE, PEER_WAY_DIAG, PEER_WAY_TABLE };
 
 /* Try them on loopback.  NONE: both fail.  DIAG also without loopback. */
 enum peer_way	 peer_find_way(void);
 
-/* "sock_diag". */
 const char	*peer_way_name(enum peer_way way);
 
 /* Its user, or else its address: wrong tokens are counted by it. */
 const char	*peer_culprit(const struct peer *p);
 
-/* Set the identity of its token. */
+/* Set the identity of its token; that of its user. */
 void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
 	    bool has_gid, gid_t gid);
 
 /*
- * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket
- * (by both addresses).  Not known: a peer that is not on loopback, is gone, or
- * has no uid here (master/auth/idmap.h).  Unfit: one in a sandbox of ours
- * (master/auth/peer_sandbox.h; sockmark is ours).  diag: -1, or
- * the socket that an earlier call left for this one.  0, or -1 with errno.
+ * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket.
+ * Not known: it is not on loopback, is gone, or has no uid here
+ * (master/auth/idmap.h).  Unfit: in a sandbox of ours
+ * (master/auth/peer_sandbox.h).  diag: -1, or what an earlier call left there.
+ * 0, or -1 with errno.
  */
 int	 peer_identify(int fd, enum peer_way way, int *diag,
 	    uint64_t sockmark, const struct idmap *im, struct peer *p)
 	    MUST_CHECK;
-
-/* Set the identity of its user. */
 void	 peer_is_user(struct peer *p);

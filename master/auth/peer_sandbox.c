@@ -115,6 +115,7 @@ peer_sandbox_brand(const char *dir)
 	return (n >> 2) | BRAND_BIT;
 }
 
+/* A TCP socket made in a sandbox has our mark (worker/sandbox/sockmark.h). */
 const char *
 peer_sandbox_why_tcp(const void *info, size_t len, uint64_t sockmark)
 {
@@ -128,6 +129,13 @@ peer_sandbox_why_tcp(const void *info, size_t len, uint64_t sockmark)
 	return rate == sockmark ? "it is in a sandbox" : NULL;
 }
 
+/*
+ * The process cannot shed the mark of a session's descendants
+ * (common/linux/ptree.h), nor its seccomp filters, of which it has more than
+ * the master; both tell other servers' sandboxes as well.  One that is gone or
+ * cannot be examined is refused: it may have left its socket to another
+ * process.
+ */
 const char *
 peer_sandbox_why(int fd, pid_t pid)
 {

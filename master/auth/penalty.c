@@ -126,6 +126,10 @@ may_log(struct penalties *p, const struct culprit *c, uint64_t now)
 	return p->lines++ < LIMIT_FAILURE_LINES;
 }
 
+/*
+ * Tell once per LIMIT_FAILURE_TOLD for a source, LIMIT_FAILURE_LINES per second
+ * for all.
+ */
 unsigned
 penalties_add(struct penalties *p, const char *source, bool is_guess,
     uint64_t now)

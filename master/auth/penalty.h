@@ -1,8 +1,8 @@
 /*
  * Penalties for wrong tokens: after LIMIT_FAILURES a source has to wait, each
  * time twice as long; forgotten after LIMIT_FAILURE_MEMORY without one.  The
- * table has LIMIT_FAILURE_SOURCES; the least recent is replaced.  Pure; now is
- * in ms, monotonic.
+ * least recent of LIMIT_FAILURE_SOURCES is replaced.  Pure; now is in ms,
+ * monotonic.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct penalties;
 
-/* An empty table; NULL with errno. */
+/* NULL with errno. */
 struct penalties	*penalties_new(void);
 void			 penalties_free(struct penalties **pp);
 
@@ -20,9 +20,8 @@ uint64_t	 penalties_left(const struct penalties *p, const char *source,
 		    uint64_t now);
 
 /*
- * A source was refused; is_guess: for a wrong token, which is counted.  Return
- * 0, or that the log should be told now, of so many refusals: once per
- * LIMIT_FAILURE_TOLD for a source, LIMIT_FAILURE_LINES per second for all.
+ * A source was refused; is_guess: for a wrong token, which is counted.  0, or
+ * of how many refusals the log should be told now.
  */
 unsigned	 penalties_add(struct penalties *p, const char *source,
 		    bool is_guess, uint64_t now);

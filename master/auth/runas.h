@@ -17,9 +17,8 @@ struct runas {
 };
 
 /*
- * Look up name; "": our own user, unless that is root.  A user other than our
- * own needs us to be root; root needs PermitRootSession.  what: the setting,
- * for the reason.  0, or -1 with the reason in why.
+ * name "": our own user.  Another than that needs us to be root; root needs
+ * PermitRootSession.  what: the setting.  0, or -1 with the reason in why.
  */
 int	 runas_find(const struct conf *c, const char *what, const char *name,
 	    struct runas *out, char *why, size_t size) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * A line about a token: "NAME sha256:HEX [user=USER]", the value of the
- * keyword Token and a line of a TokenFile.  Pure.
+ * A Token setting, or line of a TokenFile: "NAME sha256:HEX [user=USER]".
+ * Pure.
  */
 #pragma once
 
@@ -17,6 +17,6 @@ struct tokenline {
 	char	 user[TOKEN_USER_MAX + 1];	/* or empty */
 };
 
-/* Parse words between blanks.  NULL, or what is wrong, t undefined. */
+/* NULL, or what is wrong, t undefined. */
 const char	*tokenline_parse(const char *text, size_t len,
 		    struct tokenline *t) MUST_CHECK;

@@ -1,7 +1,6 @@
 /*
- * The tokens that clients may show: hashes from the configuration, and the
- * secret for signed ones, in locked memory.  A set never changes: a reload
- * makes another one.
+ * The tokens that clients may show: hashes, and the secret for signed ones, in
+ * locked memory.  A set never changes: a reload makes another one.
  */
 #pragma once
 
@@ -15,29 +14,26 @@
 
 struct tokens;
 
-/* What a token gives: an identity, and the user that sessions run as. */
 struct grant {
 	char		 identity[IDENTITY_MAX];
 	struct runas	 user;
 };
 
-/* The set of a configuration and its files.  NULL with the reason in e. */
+/* Of a configuration and its files.  NULL with the reason in e. */
 struct tokens	*tokens_load(const struct conf *c, struct conf_error *e)
 		    MUST_CHECK;
 void		 tokens_free(struct tokens **tp);
 
-/* Wipe them in a configuration that is loaded. */
+/* Wipe them in a loaded configuration; whether it has any, or names files. */
 void		 tokens_wipe(struct conf *c);
-
-/* Whether a configuration has any, or names files with them. */
 bool		 tokens_wanted(const struct conf *c);
 
 /* Whether there are tokens or a secret; false for NULL. */
 bool		 tokens_any(const struct tokens *t);
 
 /*
- * Verify a token; now is in Unix seconds.  NULL: valid, and out is set.  Else
- * why not, for the log; is_guess_out: it is not signed by us.
+ * NULL: valid, and out is set.  Else why not, for the log; is_guess_out: it is
+ * not signed by us.  now: Unix seconds.
  */
 const char	*tokens_judge(const struct tokens *t, const void *shown,
 		    size_t len, uint64_t now, struct grant *out,

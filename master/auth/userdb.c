@@ -218,7 +218,10 @@ user_on_late(void *arg)
 	user_fail(u, "no answer from the name service");
 }
 
-/* Start a process that looks a user up.  0, or -1 with errno. */
+/*
+ * Start a process that looks a user up.  0, or -1 with errno.  A module of
+ * nsswitch.conf(5) may wait, and may end its process.
+ */
 static int
 user_ask(struct user *u)
 {

@@ -1,7 +1,6 @@
 /*
  * Users by uid, for their sessions: name, home, shell, groups.  Each is looked
- * up once, until the configuration is read again, by a process of its own, as a
- * module of nsswitch.conf(5) may wait, and may end its process.
+ * up once, until the configuration is read again, by a process of its own.
  */
 #pragma once
 
@@ -28,14 +27,11 @@ struct userdb	*userdb_new(struct event_base *base,
 /* Kills processes that look up; they are not waited for. */
 void		 userdb_free(struct userdb **dp);
 
-/*
- * Find a user, or begin to look it up.  KNOWN: *out is valid until the next
- * call of this module.
- */
+/* Find, or begin to look up.  KNOWN: *out is valid until the next call here. */
 enum userdb_state userdb_find(struct userdb *d, uid_t uid,
 		    const Ipc__User **out);
 
-/* The name of a user if it is known, valid until the next call; else NULL. */
+/* If it is known, valid until the next call; else NULL. */
 const char	*userdb_name(const struct userdb *d, uid_t uid);
 
 /* Forget all, since the configuration was read again. */
