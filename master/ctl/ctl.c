@@ -514,6 +514,7 @@ is_named(const struct route *r, const char *name)
 	    len <= ROUTE_ID_LEN && strncmp(r->id, name, len) == 0);
 }
 
+/* The error is the same for the sessions of others as for none. */
 struct route *
 ctl_find(struct ctl_client *c, const char *name)
 {

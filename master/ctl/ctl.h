@@ -1,7 +1,7 @@
 /*
  * The control socket: operators send commands of proto/ctl.def and get tables.
- * They are identified by SO_PEERCRED (unix(7)): root and the daemon's user see
- * all sessions, other users their own.
+ * By SO_PEERCRED (unix(7)) root and the daemon's user see all sessions, other
+ * users their own.
  */
 #pragma once
 
@@ -23,29 +23,26 @@ void		 ctl_free(struct ctl **cp);
 
 struct upgrade_result;
 
-/* For an upgrade: the socket; that of a client which asked for it, or -1. */
+/*
+ * For an upgrade: the socket; that of a client which asked for it, or -1; the
+ * answer to it.
+ */
 int		 ctl_socket(const struct ctl *c);
 int		 ctl_asker(const struct ctl *c);
-
-/* Answer who asked. */
 void		 ctl_on_upgraded(struct ctl *c,
 		    const struct upgrade_result *r);
 
 /*
- * A worker asks for a channel like that of an operator, for the client of its
- * session: send it, or why not.
+ * A worker asks for a channel like an operator's, for its session's client:
+ * send it, or why not.
  */
 void		 ctl_operate(struct ctl *c, struct child *from,
 		    uint32_t ticket);
 
-/* A worker is gone: stop waiting for its answers. */
+/* A worker is gone; its answer to a query, to an action. */
 void		 ctl_on_child_gone(struct ctl *c, struct child *child);
-
-/* A worker's answer to a query. */
 void		 ctl_on_report(struct ctl *c, struct child *from,
 		    const Ipc__Report *r);
-
-/* A worker's answer to an action. */
 void		 ctl_on_acted(struct ctl *c, struct child *from,
 		    const Ipc__Acted *in);
 

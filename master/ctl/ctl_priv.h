@@ -36,20 +36,18 @@ enum ctl_outcome { CTL_ANSWERED, CTL_GONE, CTL_LATE };
 typedef void ctl_acted_fn(struct ctl_client *c, struct child *child,
     enum ctl_outcome outcome, const Ipc__Acted *in);
 
-/* Who asks. */
 struct ctl_who {
 	uid_t		 uid;
 	pid_t		 pid;
 	bool		 sees_all;
 	/*
-	 * The number of a session whose client asks: it sees the other sessions
-	 * of its identity only.  0: an operator.
+	 * 0: an operator; else of a client's session, which sees only the other
+	 * sessions of its identity.
 	 */
 	unsigned	 session;
 	char		 identity[IDENTITY_MAX];
 };
 
-/* A connected operator. */
 struct ctl_client {
 	TAILQ_ENTRY(ctl_client)	 entry;
 	struct ctl		*ctl;
@@ -86,7 +84,6 @@ struct ctl_client {
 	char			 identity[IDENTITY_MAX];
 };
 
-/* A row of a table. */
 struct ctl_row {
 	char	*cell[CTL_CELLS_MAX];
 	size_t	 n;
@@ -125,37 +122,34 @@ void	 ctl_put_end(struct ctl_client *c, unsigned exit_code,
 
 /*
  * Find a session that the client may see, by number, or by a unique prefix of
- * its id of at least 4 characters.  NULL: answered with an error, which is the
- * same for the sessions of others as for none.
+ * its id of at least 4 characters.  NULL: answered with an error.
  */
 struct route	*ctl_find(struct ctl_client *c, const char *name);
 
-/* Whether the client may see a session. */
 bool	 ctl_may_see(const struct ctl_client *c, const struct route *r);
 
 /*
  * Ask the workers of all sessions that the client may see, or of one.
- * on_report is called for each answer (report NULL: no worker, or no answer),
- * then the table ends.
+ * on_report is called for each (report NULL: no answer), then the table ends.
  */
 void	 ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 	    void (*on_report)(struct ctl_client *, struct route *,
 	    const Ipc__Report *));
 
 /*
- * Prepare to ask a worker for an action, and return the ticket for the request.
- * on_acted is called once, within ms milliseconds, and must end the answer.  0:
- * out of memory, and the answer has ended.
+ * The ticket with which to ask a worker for an action.  on_acted is called
+ * once, within ms milliseconds, and must end the answer.  0: out of memory, and
+ * the answer has ended.
  */
 uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 	    ctl_acted_fn *on_acted);
 
-/* Answer all clients that wait for the server's end with a reason. */
+/* Answer all clients that wait for the server's end; one of them. */
 void	 ctl_end_waits(struct ctl *c, const char *why);
 
 /*
- * Admit a client (fd is taken), or NULL: whoever connects to the socket; one
- * that is known.
+ * Admit whoever connects to the socket (fd is taken), or a known client; or
+ * NULL.
  */
 struct ctl_client *ctl_admit(struct ctl *c, int fd);
 struct ctl_client *ctl_add(struct ctl *c, int fd, const struct ctl_who *who);
@@ -163,22 +157,18 @@ struct ctl_client *ctl_add(struct ctl *c, int fd, const struct ctl_who *who);
 /* Its first request must come in time. */
 void	 ctl_expect(struct ctl_client *c);
 
-/* The client that asked for an upgrade, or NULL. */
+/* Who asked for an upgrade, or NULL. */
 struct ctl_client *ctl_find_asker(const struct ctl *c);
-
-/* The server ends: answer a client that waits. */
 void	 ctl_on_end(struct ctl_client *c);
 
 /*
  * Mark the command for the audit log, which gets an event when the answer ends
- * or the client disconnects.  Then add the session; process: its name as given
- * by the client, made printable here, or NULL.
+ * or the client disconnects; add the session, and a process's name as the
+ * client gave it, or NULL; write it now: done, while the answer goes on.
  */
 void	 ctl_act(struct ctl_client *c);
 void	 ctl_act_on(struct ctl_client *c, const struct route *r,
 	    const char *process);
-
-/* Write the event now: done, while the answer goes on. */
 void	 ctl_act_done(struct ctl_client *c);
 
 /* Log what an operator does; the text begins with a verb. */
