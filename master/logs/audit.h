@@ -19,10 +19,8 @@ int	 audit_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
 int	 audit_init(struct master *m) MUST_CHECK;
 void	 audit_free(struct audit **ap);
 
-/* Write an event; nothing without an audit log. */
+/* Nothing without an audit log; audit_peer() fills in what is known of it. */
 void	 audit(struct master *m, const struct audit_what *what);
-
-/* As audit(), with what is known of the peer filled in. */
 void	 audit_peer(struct master *m, const struct peer *p,
 	    struct audit_what what);
 

@@ -30,7 +30,7 @@ typedef const char		*AUDIT_TEXT;	/* NULL: not set */
 typedef struct audit_number	 AUDIT_NUMBER, AUDIT_FLAG;
 typedef struct audit_texts	 AUDIT_TEXTS;
 
-/* An event; members that are not set are left out.  Texts: the caller's. */
+/* Members that are not set are left out.  Texts: the caller's. */
 struct audit_what {
 	enum audit_event	 event;
 #define AUDIT(name, event, when)
@@ -42,7 +42,6 @@ struct audit_what {
 
 #define AUDIT_N(value)	((struct audit_number){ true, (uint64_t)(value) })
 
-/* What every line begins with. */
 struct audit_head {
 	struct timespec	 time;		/* CLOCK_REALTIME */
 	const char	*run;		/* id of this run of the daemon; NULL:
@@ -51,8 +50,8 @@ struct audit_head {
 };
 
 /*
- * Append the line, a JSON object and LF, to b.  In texts invalid UTF-8 becomes
- * U+FFFD, and more than PATH_MAX is cut.  0, or -1 with errno of buf_put().
+ * Append a JSON object and LF to b.  In texts invalid UTF-8 becomes U+FFFD, and
+ * more than PATH_MAX is cut.  0, or -1 with errno of buf_put().
  */
 int	 audit_line(struct buf *b, const struct audit_head *head,
 	    const struct audit_what *what) MUST_CHECK;

@@ -63,7 +63,11 @@ logfile_new(const char *path)
 	return NULL;
 }
 
-/* Splice what is in the pipe.  splice(2) refuses O_APPEND: so seek. */
+/*
+ * Splice what is in the pipe. splice(2) refuses O_APPEND: so seek.  A process
+ * that can write to a file can truncate it, and workers run as users: so they
+ * have a pipe as standard error, and the master reads no line of theirs.
+ */
 static void
 drain(struct logfile *l)
 {

@@ -1,19 +1,11 @@
-/*
- * LogTo with a file.  Only the master has it open: a process that can write to
- * a file can truncate it, and workers run as users.  They have a pipe as
- * standard error, which is spliced to the file (splice(2)): the master reads no
- * line of theirs.
- */
+/* LogTo with a file, which only the master has open. */
 #pragma once
 
 #include <event2/event.h>
 
 struct logfile;
 
-/*
- * Open or create (mode 0640) a regular file at an absolute path.  NULL after a
- * line in the log.
- */
+/* A regular file at an absolute path, made (0640) if needed.  NULL: logged. */
 struct logfile	*logfile_new(const char *path);
 
 /* Write what is in the pipe; lines that follow are lost. */

@@ -7,14 +7,14 @@
 int	 logto_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
 
 /*
- * For the monitor, and for a master that it started until its log is open: to
+ * For the monitor, and a master that it started until its log is open: to
  * syslog, unless it is standard error.  Whether it is syslog.
  */
 bool	 logto_daemon(const struct conf *c);
 
 /*
- * Set l->how from checked settings, before any process is started; is_daemon:
- * there is no terminal.  0, or -1 after a line in the log.
+ * From checked settings, before any process is started; is_daemon: there is no
+ * terminal.  0, or -1 after a line in the log.
  */
 int	 logto_init(struct world_logs *l, const struct conf *c,
 	    bool is_daemon) MUST_CHECK;
