@@ -91,6 +91,7 @@ cred_take_env(struct cred *c)
 	return r;
 }
 
+/* In the kernel, as a message of a socket: memory that is not swapped. */
 int
 cred_keep(const struct cred *c)
 {

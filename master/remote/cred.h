@@ -1,7 +1,4 @@
-/*
- * The credential for a registry: a token, from the environment, a file or
- * standard input.  Tokens are kept in locked memory only.
- */
+/* The credential for a registry: a token, in locked memory only. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,14 +24,13 @@ struct cred {
 
 /*
  * Remove both variables from the environment, wiped, and use the first that is
- * set: CRED_NONE if none is; no token if it is malformed.  0, or -1 with errno.
+ * set: CRED_NONE if none is; no token if malformed.  0, or -1 with errno.
  */
 int	 cred_take_env(struct cred *c) MUST_CHECK;
 
 /*
- * Keep a credential of the environment in the kernel, as a message of a socket,
- * for programs that are executed later: memory that is not swapped.  The
- * socket, -1 if there is none; or -2 with errno.
+ * Keep one of the environment for programs that are executed later.  A socket;
+ * -1 if there is none; or -2 with errno.
  */
 int	 cred_keep(const struct cred *c) MUST_CHECK;
 
@@ -46,22 +42,20 @@ int	 cred_copy(struct cred *to, const struct cred *from) MUST_CHECK;
 void	 cred_fini(struct cred *c);
 
 /*
- * Read a file of one line, owned by us or root, with no access for others.  0,
- * or -1 with the reason in why.
+ * Below: 0, or -1 with the reason in why.  A file of one line, owned by us or
+ * root, with no access for others.
  */
 int	 cred_read_file(struct cred *c, const char *path, char *why,
 	    size_t size) MUST_CHECK;
 
-/*
- * Wait for a line on standard input: a token, or with frames one for
- * cred_take_frame().  0, or -1 with the reason in why.
- */
+/* Wait for a line of standard input: a token, or with frames as below. */
 int	 cred_read_stdin(struct cred *c, bool frames,
 	    const char *environment, char *why, size_t size) MUST_CHECK;
 
 /*
- * Parse and wipe {"version":1,"environment_id":ID,"token":TOKEN,
- * "expires_at":SECONDS}.  0, or -1 with the reason in why, c unchanged.
+ * Parse and wipe
+ * {"version":1,"environment_id":ID,"token":TOKEN,"expires_at":SECONDS}; -1: c
+ * is unchanged.
  */
 int	 cred_take_frame(struct cred *c, char *line, size_t len,
 	    const char *environment, char *why, size_t size) MUST_CHECK;

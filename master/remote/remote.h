@@ -78,19 +78,16 @@ struct remote {
 	uint64_t		 bytes_in, bytes_out;
 };
 
-/*
- * Make the uplinks of the configuration; env: the credential of the
- * environment.  0, or -1 after a line in the log.
- */
+/* env: the environment's credential.  0, or -1 after a line in the log. */
 int	 remote_init(struct master *m, const struct cred *env);
 
 /*
- * Await the process of a former master, if its uplink is still wanted as it
- * was; then *pidfd is taken over (-1: our child).  Whether it was.
+ * Await a former master's process, if its uplink is still wanted as it was;
+ * then *pidfd is taken over (-1: our child).  Whether it was.
  */
 bool	 remote_former(struct master *m, const struct record *r, int *pidfd);
 
-/* Return one that is awaited with that pid, or NULL; it has come. */
+/* One that is awaited with that pid, or NULL; it has come. */
 struct remote	*remote_find_awaited(struct master *m, pid_t pid);
 int	 remote_come(struct remote *r, int sock) MUST_CHECK;
 
@@ -104,32 +101,24 @@ void	 remote_free_all(struct master *m);
 bool	 remote_is_gone(const struct master *m);
 void	 remote_kill_all(struct master *m);
 
-/* Handle the end of a process.  Whether it was, or is, an uplink. */
+/* A process has ended; whether it was, or is, an uplink. */
 bool	 remote_on_exit(struct master *m, pid_t pid, int status);
 bool	 remote_has(const struct master *m, pid_t pid);
 
 /*
- * Watch standard input, if ends_us (its end stops the server) or an uplink
+ * Watch standard input, if its end stops the server (ends_us) or an uplink
  * takes credentials from it.  0, or -1 after a line in the log.
  */
 int	 remote_watch_stdin(struct master *m, bool ends_us) MUST_CHECK;
 
-/* Whether an uplink has its credential from there. */
 bool	 remote_reads_stdin(const struct master *m);
 
-/*
- * Whether the server is unready for its uplinks (ReadyUplinks), with the reason
- * in why.
- */
+/* Whether /readyz says no for its uplinks (ReadyUplinks); why. */
 bool	 remote_unready(const struct master *m, char *why, size_t size);
 
-/* The name of a state. */
+/* The name of a state; "connected", "waiting"; the gauge that counts it. */
 const char	*remote_state_word(enum remote_state s);
-
-/* "connected", "waiting". */
 const char	*remote_state_name(const struct remote *r);
-
-/* The gauge that counts it in that state. */
 enum gauge	 remote_gauge(const struct remote *r);
 
 /* What is wrong with its registration; "": nothing. */

@@ -1,7 +1,4 @@
-/*
- * The switches of remote mode, named as the reference program's: together they
- * are one more Uplink block.
- */
+/* The reference program's switches of remote mode: one more Uplink block. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,15 +25,10 @@ bool	 remote_options_take(struct remote_options *o, int opt,
 	    const char *arg);
 
 /*
- * Add the block, if any switch was given; texts are trimmed.  0, or -1 with the
- * reason in e.
+ * Add the block, if any was given; wait for a credential from standard input,
+ * if a block has it there.  0, or -1 with the reason in e.
  */
 int	 remote_options_apply(const struct remote_options *o, struct conf *c,
 	    struct conf_error *e) MUST_CHECK;
-
-/*
- * If a block has its credential come from standard input, wait for it.  0, or
- * -1 with the reason in e.
- */
 int	 remote_options_read_stdin(const struct conf *c, struct cred *cred,
 	    struct conf_error *e) MUST_CHECK;
