@@ -11,13 +11,12 @@
 struct carrier;
 struct uplink_env;
 
-/* The websocket. */
 struct carrier_line {
 	/* There are frames: call carrier_next(). */
 	void		 (*want)(void *arg);
 
 	/*
-	 * Whether the peer has read the first pos bytes sent.  If not,
+	 * Whether the peer has read the first pos bytes sent; if not yet,
 	 * carrier_on_proof() follows.
 	 */
 	bool		 (*has_read)(void *arg, uint64_t pos);
@@ -38,8 +37,8 @@ void		 carrier_on_message(struct carrier *c, uint8_t *data,
 		    size_t len, bool is_binary);
 
 /*
- * The next frame to send, with LWS_PRE writable bytes in front, valid until
- * the next call; 0: there is none.  Streams take turns, frame by frame.
+ * The next frame to send, with LWS_PRE writable bytes in front, valid until the
+ * next call; 0: none.  Streams take turns, frame by frame.
  */
 size_t		 carrier_next(struct carrier *c, uint8_t **frame_out,
 		    bool *is_binary_out);

@@ -11,7 +11,6 @@
 #include "master/uplink/local_end.h"
 #include "master/uplink/uplink_env.h"
 
-/* A stream and its local end. */
 struct carrier_stream {
 	TAILQ_ENTRY(carrier_stream)	 entry, ready_entry;
 	struct carrier		*carrier;
@@ -21,11 +20,9 @@ struct carrier_stream {
 	/* Positions; a ping is answered when the peer has read up to its. */
 	uint64_t		 pings[LOCAL_END_PINGS];
 	unsigned		 npings;
-	/* Sealed ones. */
 	struct stream		*stream;
 	struct record_cutter	 cutter;
 	bool			 is_cutting;
-	/* Clear ones. */
 	struct stream_id	 id;
 	uint32_t		 seq;
 	bool			 is_sent;	/* the message in hand */
@@ -35,7 +32,6 @@ struct carrier_stream {
 	struct quota_share	 share;
 };
 
-/* A message, or a frame. */
 struct queued_msg {
 	STAILQ_ENTRY(queued_msg)	 entry;
 	size_t			 len;
@@ -46,7 +42,7 @@ struct carrier_ops {
 	size_t	 size;			/* of what begins with a carrier */
 	bool	 is_binary;
 	int	(*init)(struct carrier *c);
-	/* Free the rest; all streams are freed. */
+	/* The rest; all streams are freed. */
 	void	(*fini)(struct carrier *c);
 	void	(*on_message)(struct carrier *c, uint8_t *data, size_t len,
 		    bool is_binary);
@@ -54,8 +50,8 @@ struct carrier_ops {
 		    size_t *len_out);
 	void	(*drop)(struct carrier_stream *f);
 	/*
-	 * Make the next frame of a message of the server: its length; 0: there
-	 * are no more; -1: the stream must end.
+	 * The next frame of a server's message: its length; 0: no more; -1: the
+	 * stream must end.
 	 */
 	ssize_t	(*seal)(struct carrier_stream *f, const uint8_t *data,
 		    size_t len, uint8_t **frame_out);
@@ -80,14 +76,11 @@ struct carrier {
 
 extern const struct carrier_ops	carry_noise, carry_clear, carry_plain;
 
-/* A stream with its local end; NULL after a line in the log. */
+/* With its local end; NULL after a line in the log. */
 struct carrier_stream	*carrier_stream_new(struct carrier *c);
 void			 carrier_stream_free(struct carrier_stream **fp);
 
-/*
- * Queue a message for the server.  0, or -1: over the limit, and the stream
- * must end.
- */
+/* Queue a message for the server.  -1: too many, and the stream must end. */
 int	 carrier_stream_put(struct carrier_stream *f, const uint8_t *data,
 	    size_t len) MUST_CHECK;
 bool	 carrier_stream_first(struct carrier_stream *f, uint8_t **data_out,
@@ -103,15 +96,12 @@ int	 carrier_init(struct carrier *c);
 void	 carrier_fini(struct carrier *c);
 
 /*
- * For seal of clear kinds, where a message is one frame: whether it is still
- * to be made, with room for len bytes at *room_out, or NULL: no memory.
+ * For seal of clear kinds, where a message is one frame: whether it is still to
+ * be made, with room for len bytes at *room_out, or NULL: no memory.
  */
 bool	 carrier_stream_begins(struct carrier_stream *f, size_t len,
 	    uint8_t **room_out);
 
-/*
- * Send a frame ahead of all others.  may_be_lost: drop it if too many wait
- * already.
- */
+/* Ahead of all others.  may_be_lost: drop it if too many wait already. */
 void	 carrier_put(struct carrier *c, const uint8_t *frame, size_t len,
 	    bool may_be_lost);

@@ -1,7 +1,7 @@
 /*
- * A stream's connection on this machine: carries its JSON-RPC to the server.
- * Nothing is queued in between: messages are fetched from the carrier while
- * there is room, and one of the server's waits until the carrier takes it.
+ * A stream's connection on this machine.  Nothing is queued in between:
+ * messages are fetched from the carrier while there is room, and one of the
+ * server's waits until the carrier takes it.
  */
 #pragma once
 
@@ -18,26 +18,22 @@ struct target;
 struct local_end_events {
 	/* The next message for the server, or false until local_end_push(). */
 	bool	(*first)(void *arg, uint8_t **data_out, size_t *len_out);
-	/* That message is delivered. */
 	void	(*drop)(void *arg);
 	/* Call local_end_output() and local_end_is_over() again. */
 	void	(*on_output)(void *arg);
-	/*
-	 * The server pings: call local_end_pong() for each when all that was
-	 * taken from local_end_output() has arrived.
-	 */
+	/* A ping: call local_end_pong() when all that was taken has arrived. */
 	void	(*on_ping)(void *arg);
 };
 
 /*
- * Connect to a worker.  *fd_out is its descriptor, the caller's, with a
- * WebSocket client behind the upgrade at the other end.  NULL with errno.
+ * To a worker, with a WebSocket client behind the upgrade; *fd_out is the
+ * worker's end, the caller's.  NULL with errno.
  */
 struct local_end	*local_end_to_worker(struct wsloop *l,
 			    const struct local_end_events *events, void *arg,
 			    int *fd_out);
 
-/* Connect to another exec server.  NULL with errno. */
+/* To another exec server.  NULL with errno. */
 struct local_end	*local_end_to_server(struct dialer *d,
 			    const struct target *t,
 			    const struct local_end_events *events, void *arg);

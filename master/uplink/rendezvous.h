@@ -1,6 +1,5 @@
 /*
- * The websocket to the rendezvous (PROTOCOL 12.4): reconnects it, keeps it
- * alive, and knows how much the peer has read.
+ * The websocket to the rendezvous (PROTOCOL 12.4), kept alive and reconnected.
  */
 #pragma once
 

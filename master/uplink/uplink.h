@@ -20,15 +20,13 @@ struct uplink {
 };
 
 /*
- * Take over start, the master's first message, and use its second.  0, or -1
+ * Take over start, the master's first message; secret: the second.  0, or -1
  * after a line in the log.
  */
 int	 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 	    const Ipc__UplinkSecret *secret) MUST_CHECK;
 void	 uplink_fini(struct uplink *u);
 
-/* Serve the master on sock, which is taken over.  0, or -1 with errno. */
+/* Serve the master on sock (taken).  0, or -1 with errno. */
 int	 uplink_serve(struct uplink *u, int sock) MUST_CHECK;
-
-/* Report the status to the master. */
 void	 uplink_report(struct uplink *u);

@@ -13,7 +13,7 @@ struct local_end;
 struct local_end_events;
 
 struct uplink_events {
-	/* Make the local end of a new stream; NULL with errno. */
+	/* NULL with errno. */
 	struct local_end	*(*new_local_end)(void *arg,
 				    const struct local_end_events *events,
 				    void *end_arg);

@@ -1,6 +1,6 @@
 /*
- * The channel to the master: a wrapper for each message.  When the master dies
- * the link looks for the next one; streams that come meanwhile wait for it.
+ * The channel to the master, with a wrapper for each message.  When the master
+ * dies it looks for the next one; streams wait meanwhile.
  */
 #pragma once
 
@@ -13,14 +13,12 @@
 struct uplink_link;
 
 struct uplink_link_events {
-	/* A credential, wiped afterwards. */
+	/* Wiped afterwards. */
 	void	(*on_bearer)(void *arg, const char *token);
 	void	(*on_register)(void *arg);
-	/* The next master asks whether this is registered. */
 	bool	(*is_registered)(void *arg);
 	/* It is the master now: report the status. */
 	void	(*on_adopted)(void *arg);
-	/* There is no master any more. */
 	void	(*on_gone)(void *arg);
 };
 
@@ -32,8 +30,8 @@ int	 uplink_link_wait(int sock, Ipc__UplinkStart **start_out,
 	    Ipc__UplinkSecret **secret_out) MUST_CHECK;
 
 /*
- * Take over sock.  dir, borrowed, and ttl: where, and for how many ms, the next
- * master is looked for.  NULL with errno; then sock stays the caller's.
+ * dir, borrowed, and ttl: where, and for how many ms, the next master is looked
+ * for.  NULL with errno; then sock stays the caller's.
  */
 struct uplink_link	*uplink_link_new(struct wsloop *loop, int sock,
 			    const char *dir, uint64_t ttl,
@@ -45,7 +43,6 @@ void	 uplink_link_answer(struct uplink_link *l,
 	    const struct registry_result *res);
 void	 uplink_link_status(struct uplink_link *l, const Ipc__UplinkStatus *s);
 
-/* The registry rejects the credential. */
 void	 uplink_link_denied(struct uplink_link *l);
 
 /*
