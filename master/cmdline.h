@@ -1,7 +1,4 @@
-/*
- * The sources of the settings, kept for reloads: the command line, and the
- * configuration file.
- */
+/* Sources of the settings, kept for reloads: command line and file. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,34 +23,27 @@ struct cmdline {
 
 enum { CMDLINE_OK = 0, CMDLINE_BAD_CONF = -1, CMDLINE_BAD_USE = -2 };
 
-/* Store the argument of an option.  0, or -1 with errno. */
+/* Store an option's argument, borrowed but for path.  0, or -1 with errno. */
 int	 cmdline_take_file(struct cmdline *s, const char *path);
 int	 cmdline_take_option(struct cmdline *s, char *text);
 int	 cmdline_take_listen(struct cmdline *s, char *url);
 void	 cmdline_fini(struct cmdline *s);
 
 /*
- * Set the file to read if none is named: for root the system's, for others
- * $XDG_CONFIG_HOME/execsrv/execsrvd.conf (XDG Base Directory Specification).
- * Call once, while the environment is there.  0, or -1 with errno.
+ * Note the working directory, and the file to read without -f (XDG Base
+ * Directory Specification).  Call once, while the environment is there.  0, or
+ * -1 with errno.
  */
 int	 cmdline_find_default(struct cmdline *s);
 
-/*
- * Read the settings from command line and file into c.  CMDLINE_OK, or what is
- * wrong with the reason in e; then c holds nothing.
- */
+/* CMDLINE_OK; or what is wrong, the reason in e, and c holds nothing. */
 int	 cmdline_load(const struct cmdline *s, struct conf *c,
 	    struct conf_error *e) MUST_CHECK;
 
-/* Return the file that is read, or NULL. */
+/* The file that is read, or NULL. */
 const char *cmdline_file(const struct cmdline *s);
 
-/* Whether there are listeners or uplinks. */
+/* Listeners or uplinks are there; one is stdio; stdin has another purpose. */
 bool	 cmdline_has_listeners(const struct conf *c);
-
-/* Whether one of the listeners is standard input and output. */
 bool	 cmdline_has_stdio(const struct conf *c);
-
-/* Whether standard input is read for another purpose. */
 bool	 cmdline_reads_stdin(const struct conf *c);

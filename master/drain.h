@@ -1,8 +1,7 @@
 /*
- * Draining: no new sessions are admitted and /readyz says no, while existing
- * sessions go on and can be resumed.  The server stops when no session with a
- * worker is left, or after DrainTimeout.  Tombstones (master/workers/route.h)
- * do not delay it.
+ * Draining: no new sessions are admitted and /readyz says no; the server stops
+ * when no session with a worker is left, or after DrainTimeout.  Tombstones
+ * (master/workers/route.h) do not delay it.
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 #include "common/ev.h"
 
 struct drain_events {
-	/* Return the number of sessions with a worker. */
+	/* The number of sessions with a worker. */
 	size_t	(*sessions)(const void *arg);
 
 	/* No session is left; or the timeout, and left are. */
@@ -36,8 +35,6 @@ void	 drain_fini(struct drain *d);
 /* Begin, once, for at most timeout milliseconds; 0: no limit. */
 void	 drain_start(struct drain *d, uint64_t timeout);
 
-/* Admit sessions again. */
+/* Admit sessions again; wait no longer, as the server stops. */
 void	 drain_undo(struct drain *d);
-
-/* The server stops: wait no longer. */
 void	 drain_stop(struct drain *d);

@@ -1,22 +1,16 @@
-/*
- * The master: owns listeners, workers, routes and the control socket.  It reads
- * nothing that a client sent.
- */
+/* The master: reads nothing that a client sent. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "master/world.h"
 
-/*
- * Set up run directory, listeners, uplinks (env: master/remote/remote.h) and
- * template, as configured.  0, or -1 after a line in the log.
- */
+/* As configured; env: master/remote/remote.h.  0, or -1 after a log line. */
 int	 master_init(struct master *m, const struct cred *env);
 
 void	 master_fini(struct master *m);
 
-/* Serve until stopped.  Return the exit status. */
+/* Serve until stopped; an exit status. */
 int	 master_run(struct master *m);
 
 /* Stop sessions with their grace period; called again: kill. */

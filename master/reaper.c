@@ -52,6 +52,15 @@ reaper_start_passes(struct reaper *r, uint64_t at)
 	timer_set(&r->orphan_ev, r->next - now);
 }
 
+/*
+ * The kernel's list of our children is as long as there are sessions, and
+ * waiting for any child walks it.  So a child is reaped when it is known to
+ * have exited, by the siginfo of SIGCHLD or the end of its channel.  All are
+ * looked at once for all exits of a while, in REAPER_PAUSE_MS at the earliest
+ * and for a small share of the time: to reap those whose signals were merged,
+ * and for orphans.  An unknown child, a zombie too, is one: then passes over
+ * all descendants follow until none is left.
+ */
 /* --- reaping --- */
 
 /* A reaped orphan may have forked before a pass found it: kill on. */

@@ -1,12 +1,7 @@
-/*
- * Checks of a configuration as a whole; the same for a start, -t and a reload.
- */
+/* Checks of a whole configuration: the same for a start, -t and a reload. */
 #pragma once
 
 #include "common/conf/conf.h"
 
-/*
- * Reads no secrets; looks up users and groups, and whether files can be opened.
- * 0, or -1 with all reasons in e.
- */
+/* Reads no secrets; opens files, looks up users.  0, or -1: all reasons. */
 int	 validate(const struct conf *c, struct conf_error *e) MUST_CHECK;

@@ -76,16 +76,13 @@ enum gauge {
 #define READY_WHY_MAX	128	/* bytes of why /readyz says no */
 
 struct master_events {
-	/* master_stop(). */
 	void	(*stop)(struct master *m, const char *why);
 
-	/* A worker is gone: the server may be able to exit. */
+	/* The server may be able to exit. */
 	void	(*on_child_gone)(struct master *m);
 
 	/* Spare workers are available for waiting connections. */
 	void	(*on_spare)(struct master *m);
-
-	/* gauges_take(). */
 	void	(*gauges)(const struct master *m, uint64_t gauges[GAUGES]);
 
 	/* A worker ended: kill the processes that it left behind, soon. */
@@ -106,15 +103,15 @@ struct master_events {
 	/* Reopen log files, after a rotation. */
 	void	(*reopen_logs)(struct master *m);
 
-	/* Whether /readyz says yes; why it does not, or "". */
+	/* Whether /readyz says yes; why not, or "". */
 	bool	(*is_ready)(const struct master *m);
 	char	*(*unready)(const struct master *m, char *why, size_t size);
 
-	/* Whether operators watch events; one happens, given to these. */
+	/* Whether operators watch events; one happened. */
 	bool	(*is_watched)(const struct master *m);
 	void	(*on_event)(struct master *m, const struct audit_what *what);
 
-	/* The name of a user, if it is known by now; or NULL. */
+	/* If it is known by now; or NULL. */
 	const char *(*user_name)(struct master *m, uid_t uid);
 };
 
@@ -122,12 +119,12 @@ struct master_events {
 struct world_start {
 	const struct cmdline	*cmdline;
 	const struct handoff_program *program;	/* to be executed again */
-	char		 worker[4096];	/* path of execsrv-worker */
-	char		 uplink[4096];	/* path of execsrv-uplink */
+	char		 worker[4096];
+	char		 uplink[4096];
 	bool		 is_root;
 	bool		 is_stdio;
-	bool		 is_daemon;	/* in the background */
-	bool		 is_listen_given;	/* by --listen */
+	bool		 is_daemon;
+	bool		 is_listen_given;
 	bool		 has_terminal;	/* had one at start */
 	struct rlimit	 nofile;	/* before we raised it; for commands */
 	struct idmap	 idmap;
@@ -149,7 +146,7 @@ struct world_listen {
 
 /* Logs: master/logs/logto.h, master/logs/audit.h. */
 struct world_logs {
-	char			 how[LOG_HOW_MAX];	/* for our children */
+	char			 how[LOG_HOW_MAX];
 	struct logfile		*file;		/* NULL: LogTo is none */
 	struct audit		*audit;		/* NULL: AuditLog is none */
 };
@@ -169,7 +166,7 @@ struct world_children {
 /* Sessions, for master/workers/route.c alone to write. */
 struct world_routes {
 	struct route_list	 list;		/* in the order of numbers */
-	struct map		 by_id;		/* by session id */
+	struct map		 by_id;
 	struct map		 clients, users;	/* see struct tally */
 	size_t			 in_state[WORLD_ROUTE_STATES];
 	size_t			 operators;	/* of those that live */
@@ -206,8 +203,8 @@ struct master {
 	struct reserve		 reserve;
 	enum world_state	 state;
 	struct timer		 stop_ev;
-	struct timer		 status_ev;	/* for the service manager */
-	int			 status;	/* to exit with */
+	struct timer		 status_ev;
+	int			 status;
 	struct drain		 drain;
 	struct sigfd		*signals;
 	struct reaper		 reaper;
@@ -218,11 +215,11 @@ struct master {
 	struct gate		*gate;
 	struct policy		*policy;	/* users, groups in conf */
 	struct tokens		*tokens;
-	struct userdb		*userdb;	/* users of sessions */
-	struct penalties	*penalties;	/* for wrong tokens */
+	struct userdb		*userdb;
+	struct penalties	*penalties;
 	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
-	struct membudget	*budget;	/* memory of sessions */
-	struct cgroups		*cgroups;	/* of workers */
+	struct membudget	*budget;
+	struct cgroups		*cgroups;
 	struct pool		*pool;
 	int			 environment;	/* a file with it, or -1 */
 	int			 monitor;	/* its channel, or -1 */
