@@ -1,7 +1,4 @@
-/*
- * Where connections come in: TLS, the PROXY protocol, one HTTP request of each.
- * What it is about, the events decide.
- */
+/* Where connections come in: TLS, the PROXY protocol, one HTTP request each. */
 #pragma once
 
 #include <sys/queue.h>
@@ -30,15 +27,14 @@ struct doors {
 	struct hubconn_loop		*loop;
 	TAILQ_HEAD(, door)		 open;	/* the oldest first */
 	size_t				 n;
-	size_t				 max;	/* MaxUnauthenticated */
+	size_t				 max;
 	struct timer			 timer;
 	struct door_counts		 counts;
 	const struct door_events	*events;
 	void				*arg;
 };
 
-/* Members are private, but for request, address, is_metrics; in and head, which
-   are what came, are read by who sends it on. */
+/* Private but for request, address, is_metrics; in, head: to send on. */
 struct door {
 	TAILQ_ENTRY(door)	 entry;
 	struct doors		*all;
@@ -47,7 +43,7 @@ struct door {
 	uint64_t		 since;		/* ms */
 	size_t			 head;		/* bytes, when complete */
 	bool			 wants_proxy;	/* its header comes first */
-	bool			 is_metrics;	/* of MetricsListen */
+	bool			 is_metrics;
 	bool			 is_asked;	/* the request was told */
 	char			 address[DOOR_ADDRESS_MAX];
 	struct httphead_request	 request;
@@ -61,14 +57,11 @@ void	 doors_init(struct doors *all, struct hubconn_loop *loop,
 	    const struct door_events *e, void *arg);
 void	 doors_fini(struct doors *all);
 
-/* Take an accepted socket.  0, or -1 with errno, it is still the caller's. */
+/* Take an accepted socket.  -1 with errno: it is still the caller's. */
 int	 door_open(struct doors *all, int fd, SSL_CTX *tls, bool wants_proxy,
 	    bool is_metrics, const char *address) MUST_CHECK;
 
-/*
- * Answer and end it.  lines: further header lines, each with CR LF; type NULL:
- * JSON.
- */
+/* Answer and end it.  lines: header lines, each with CR LF; type NULL: JSON. */
 void	 door_answer(struct door **dp, int status, const char *lines,
 	    const char *type, const void *body, size_t len);
 
@@ -77,8 +70,8 @@ void	 door_error(struct door **dp, int status, const char *lines,
 	    const char *code, const char *message);
 
 /*
- * Answer 101.  The connection is the caller's; what came behind the head is in
- * rest_out, valid until door_free().
+ * Answer 101.  The connection is the caller's; rest_out, what came behind the
+ * head, is valid until door_free().
  */
 struct hubconn *door_upgrade(struct door *d, struct span *rest_out);
 /* Take the connection as it is, without an answer; then door_free(). */

@@ -1,11 +1,7 @@
 /*
- * The directory: which hub of the site has an environment's executor, and what
- * hubs ask each other.  Nothing that goes between executor and harness passes
- * through it.  An engine is asked about what is not here; what is here the
- * switchboard knows.
- *
- * engine_local.c is that of a site with one hub, fleet/engine_nats.c that of
- * several.
+ * The directory of a site: which hub has an environment's executor (asked for
+ * what is not here), and what hubs ask each other.  Alone: engine_local.c; of
+ * several hubs: fleet/engine_nats.c.
  */
 #pragma once
 
@@ -19,18 +15,18 @@
 #define ENGINE_URL_MAX	160	/* bytes of the URL of a hub */
 #define ENGINE_REPLY_MAX 128
 
-/* Where an environment is; texts are valid during the call. */
+/* Texts are valid during the call. */
 struct engine_place {
 	const char		*hub_url;	/* for harnesses; "": any hub */
 	const char		*internal_url;	/* for other hubs; "": none */
-	bool			 is_proxied;	/* by the PROXY protocol */
+	bool			 is_proxied;
 	const char		*labels;
 	const char		*subject;	/* who registered it */
 	uint8_t			 registration[REGISTRATION_LEN];
 	struct hubkey		 key;
 };
 
-/* An executor that came to a hub. */
+/* That came to a hub. */
 struct engine_claim {
 	uint8_t			 registration[REGISTRATION_LEN];
 	uint8_t			 key_hash[HUBKEY_HASH_LEN];
@@ -41,14 +37,14 @@ struct engine_claim {
 enum engine_answer {
 	ENGINE_NOBODY,		/* no other hub has it */
 	ENGINE_FOUND,
-	ENGINE_DOWN		/* the engine does not answer */
+	ENGINE_DOWN
 };
 
 /* p: NULL unless it is the answer to where, and ENGINE_FOUND. */
 typedef void	 engine_fn(void *arg, enum engine_answer answer,
 		    const struct engine_place *p);
 
-/* An answer that is awaited.  Embedded; cancel it before it is freed. */
+/* Embedded; cancel it before it is freed. */
 struct engine_ask {
 	engine_fn	*fn;
 	void		*arg;
@@ -56,8 +52,8 @@ struct engine_ask {
 };
 
 /*
- * Answers to a request: lines, as on the control socket, of each hub that
- * answers; at the end text.at is NULL, and silent how many did not.
+ * Answers: lines, as on the control socket; at the end text.at is NULL, and
+ * silent how many hubs did not.
  */
 struct engine_request {
 	void		(*fn)(void *arg, struct span text, unsigned silent);
@@ -71,27 +67,24 @@ struct engine_reply {
 	uint8_t		 nonce[TICKET_NONCE_LEN];
 };
 
-/* What an engine asks of its hub. */
 struct engine_events {
 	/*
-	 * Another hub asks where it is, NULL key: as it is; else only if it is
-	 * an executor of another key that lives.  Answer by ops->place or
-	 * ops->yielded, now or later.
+	 * Answer by place or yielded, now or later.  key_hash: only if it lives
+	 * with another key; NULL: anyhow.
 	 */
 	void	(*where)(void *arg, const char *environment,
 		    const uint8_t *key_hash, const struct engine_reply *r);
 
 	/*
-	 * Another hub got an executor of it: close ours, or keep it, and answer
-	 * by ops->yielded or ops->kept, now or later.  is_later: who came at
-	 * the same moment is the later one.  r NULL: nobody waits for an
-	 * answer; who keeps it claims it again.
+	 * Another hub got one: close ours, or keep it; answer by yielded or
+	 * kept, now or later.  is_later: than one of the same moment.  r NULL:
+	 * do not answer, but claim again what is kept.
 	 */
 	void	(*claimed)(void *arg, const char *environment,
 		    const struct engine_claim *c, bool is_later,
 		    const struct engine_reply *r);
 
-	/* A request; answer by ops->rows. */
+	/* Answer by rows. */
 	void	(*requested)(void *arg, const char *environment,
 		    struct span text, const struct engine_reply *r);
 
@@ -105,13 +98,11 @@ struct engine_events {
 		    struct engine_claim *out);
 
 	const struct ticket_keys *(*keys)(void *arg);
-
-	/* It is up, or down. */
 	void	(*state)(void *arg, bool is_up);
 };
 
 struct engine_counts {
-	uint64_t	 asked;		/* where, answered or not */
+	uint64_t	 asked;
 	uint64_t	 asked_us;	/* time that took */
 	uint64_t	 forged;	/* messages that were not signed so */
 	uint64_t	 replayed;	/* of another time, or said twice */
@@ -126,8 +117,8 @@ struct engine_ops {
 
 	/*
 	 * May we have it?  ENGINE_NOBODY: yes, ENGINE_FOUND: no.  Asking holds
-	 * it; whoever does not attach it releases it.  fn is called once,
-	 * perhaps before this returns.
+	 * it: attach, or release.  fn is called once, perhaps before this
+	 * returns.
 	 */
 	void	(*claim)(struct engine *, const char *environment,
 		    const struct engine_claim *, struct engine_ask *);
@@ -150,10 +141,7 @@ struct engine_ops {
 	void	(*rows)(struct engine *, const char *environment,
 		    const struct engine_reply *, struct span text);
 
-	/*
-	 * Send a request to the hub that has an environment, to one of a name,
-	 * or to all (both NULL).
-	 */
+	/* To the hub that has an environment, to one of a name, or to all. */
 	void	(*request)(struct engine *, const char *environment,
 		    const char *hub, struct span text,
 		    struct engine_request *);
@@ -169,7 +157,7 @@ struct engine {
 	const struct engine_ops		*ops;
 	const struct engine_events	*events;
 	void				*arg;
-	bool				 is_shared;	/* with others */
+	bool				 is_shared;
 	struct engine_counts		 counts;
 };
 

@@ -5,9 +5,6 @@
 
 #include "master/hub/relay/hubconn.h"
 
-/*
- * Begin to connect to a numeric address: what fails later is told by the
- * connection's owner's events.  0, or -1 with errno.
- */
+/* To a numeric address; events tell what fails later.  0, or -1 with errno. */
 int	 hubdial(struct hubconn_loop *conns, const char *host, uint16_t port,
 	    struct hubconn **out) MUST_CHECK;

@@ -1,8 +1,4 @@
-/*
- * Emptying a hub: it takes no executors any more, and closes its own at a rate,
- * those without harnesses first, then those that nothing comes from, at last
- * all others, so that each of them moves once.
- */
+/* Emptying a hub: it takes no executors, and closes its own, in use last. */
 #pragma once
 
 #include <stdbool.h>

@@ -62,6 +62,11 @@ relay_skip(struct relay_walk *w, unsigned wire, struct span *bytes_out)
 	return 0;
 }
 
+/*
+ * Strict, so that an executor cannot read another id than we do: an id that is
+ * there twice, a length or a tag that is longer than any needs to be, and
+ * groups are refused.
+ */
 int
 relayhead_read(struct relayhead *h, const void *data, size_t len)
 {

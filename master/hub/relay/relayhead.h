@@ -1,10 +1,6 @@
 /*
  * The stream id of a relay frame (proto/relay.proto, PROTOCOL 12.5), and
  * nothing else of it: a hub forwards frames as they are.  Pure.
- *
- * The walk over the outermost fields is strict, so that an executor cannot
- * read another id than we do: an id that is there twice, a length or a tag that
- * is longer than any needs to be, and groups are refused.
  */
 #pragma once
 

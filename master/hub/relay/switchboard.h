@@ -1,7 +1,6 @@
 /*
- * The rendezvous: executors that are attached, one for an environment, the
- * harnesses connected to them, and the streams between, by their ids.  Frames
- * go through unchanged; what is in them nobody here can read.
+ * The rendezvous: executors, one for an environment, their harnesses, and the
+ * streams between, by ids.
  */
 #pragma once
 
@@ -22,9 +21,9 @@ struct switchboard;
 
 struct executor {
 	struct wslink		 link;
-	struct map_node		 node;		/* by its environment */
+	struct map_node		 node;
 	struct switchboard	*board;
-	struct subject		*subject;	/* who registered it */
+	struct subject		*subject;
 	const char		*environment, *labels, *address;
 	uint8_t			 registration[REGISTRATION_LEN];
 	struct hubkey		 key;
@@ -49,12 +48,12 @@ struct harness {
 	LIST_HEAD(, board_stream) streams;
 	unsigned		 nstream, nstopped;
 	struct timer		 stall;		/* it reads too slowly */
-	struct timer		 hold;		/* it sends too fast */
+	struct timer		 hold;
 	bool			 is_paced;	/* too much is sent to it */
 	uint64_t		 bytes_in, bytes_out;
 };
 
-/* What happened, for the audit log and the figures. */
+/* For the audit log and the figures. */
 struct switchboard_events {
 	void	(*on_attach)(void *arg, const struct executor *x);
 	void	(*on_detach)(void *arg, const struct executor *x,
@@ -75,7 +74,7 @@ struct switchboard_counts {
 struct switchboard {
 	struct event_base		*base;
 	struct wslinks			 links;
-	struct map			 executors;	/* by environment */
+	struct map			 executors;
 	struct map			 streams;	/* by executor and id */
 	size_t				 nharness;
 	/* Those whose subject has used up its rate, in turns. */
@@ -99,16 +98,14 @@ struct executor *switchboard_find(const struct switchboard *b,
 	    const char *environment);
 
 /*
- * The executors with a label ("": all) whose names come after another one, in
- * their order; *n_out of them.  NULL: out of memory.  Free the list.
+ * Those with a label ("": all) after one, in order, to free.  NULL: no memory.
  */
 struct executor **switchboard_list(const struct switchboard *b,
 	    const char *label, const char *after, size_t *n_out);
 
 /*
- * Attach an executor by its ticket, in the place of one that may be there:
- * *cp is taken, with the bytes that came behind the head.  NULL with errno
- * ENOMEM.
+ * Replaces one that is there; *cp is taken, with rest, bytes from behind the
+ * head.  NULL with errno ENOMEM.
  */
 struct executor *switchboard_attach(struct switchboard *b,
 	    const char *environment, const struct ticket *t,

@@ -1,7 +1,4 @@
-/*
- * The websocket of an executor or a harness (PROTOCOL 12.4): messages of one
- * relay frame each, pings in both directions.
- */
+/* The websocket of an executor or a harness (PROTOCOL 12.4). */
 #pragma once
 
 #include <sys/queue.h>
@@ -24,14 +21,14 @@ enum wslink_code {
 /* The owner.  None may free the link's owner but on_end. */
 struct wslink_events {
 	void	(*on_message)(void *arg, const uint8_t *data, size_t len);
-	/* A text message; NULL: they are dropped, as the reference does. */
+	/* NULL: they are dropped, as the reference does. */
 	void	(*on_text)(void *arg, const uint8_t *data, size_t len);
-	void	(*on_drained)(void *arg);	/* some bytes were sent */
-	/* It is over: call wslink_fini(). */
+	void	(*on_drained)(void *arg);
+	/* Call wslink_fini(). */
 	void	(*on_end)(void *arg, const char *why);
 };
 
-/* All links, in the order in which they are to be pinged. */
+/* In the order in which they are to be pinged. */
 struct wslinks {
 	TAILQ_HEAD(, wslink)	 queue;
 	struct timer		 timer;
@@ -58,15 +55,14 @@ void	 wslinks_init(struct wslinks *all, struct event_base *base,
 void	 wslinks_fini(struct wslinks *all);
 
 /*
- * Take a connection (*cp) after its upgrade, with bytes that came behind the
- * head.  0, or -1 with errno ENOMEM; then it is the caller's as before.
+ * Take a connection (*cp) after its upgrade, with bytes from behind the head.
+ * 0, or -1 with errno ENOMEM; then it stays the caller's.
  */
 int	 wslink_init(struct wslink *l, struct wslinks *all,
 	    struct hubconn **cp, struct span rest,
 	    const struct wslink_events *e, void *arg) MUST_CHECK;
 
-/* Close, unless it is closed; with the code that its end demands, or this one;
-   0: at once. */
+/* Close with the code that its end demands, or this one; 0: at once. */
 void	 wslink_fini(struct wslink *l, uint16_t code, const char *reason);
 
 /* Send a binary message, or text.  Failures are told by on_end, later. */
