@@ -30,6 +30,14 @@ engine_nats_is_prefix(const char *text)
 	    (struct span){ text, strlen(text) });
 }
 
+/*
+ * Subjects are, below PREFIX:
+ *
+ *	env.ENVIRONMENT		the hub that has it ("." is "=" there)
+ *	hub.all, hub.ID		all hubs, one of them
+ *	inbox.ID.NUMBER		an answer to one of them
+ */
+
 /* --- subjects --- */
 
 /* "." would divide the subject. */

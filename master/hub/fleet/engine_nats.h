@@ -1,11 +1,6 @@
 /*
  * The engine of several hubs: NATS.  Who has an environment subscribes to its
- * subject, so that the server knows, and forgets it with our connection:
- * nothing is written anywhere.  Subjects are, below PREFIX:
- *
- *	env.ENVIRONMENT		the hub that has it ("." is "=" there)
- *	hub.all, hub.ID		all hubs, one of them
- *	inbox.ID.NUMBER		an answer to one of them
+ * subject, so that the server knows, and forgets it with our connection.
  */
 #pragma once
 
@@ -20,7 +15,6 @@ struct engine_nats_how {
 	uint64_t		 skew;		/* ms between clocks */
 };
 
-/* Whether a prefix of subjects may be one. */
 bool		 engine_nats_is_prefix(const char *text);
 
 /* NULL with errno; how stays the caller's then. */

@@ -14,7 +14,6 @@
 #define ID_TEXT		(2 * FLEETMSG_ID_LEN)
 #define CLAIM_MS	(LIMIT_HUB_PROBE + LIMIT_HUB_WHERE)
 
-/* A question that waits for its answer, or several. */
 struct nats_pending {
 	struct map_node		 node;		/* by number */
 	struct map_node		 claim_node;	/* claims: by environment */
@@ -65,7 +64,7 @@ void		 nats_subject_env(const struct engine_nats *n,
 		    const char *environment,
 		    char out[NATSWIRE_SUBJECT_MAX + 1]);
 
-/* Append what holds an environment; fill in its subject.  0, or -1: errno. */
+/* Append what holds an environment; its subject.  0, or -1: errno. */
 int		 nats_put_hold(const struct engine_nats *n, struct buf *b,
 		    const char *environment,
 		    char subject[NATSWIRE_SUBJECT_MAX + 1]) MUST_CHECK;

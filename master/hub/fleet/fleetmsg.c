@@ -71,6 +71,16 @@ fleetmsg_get_text(struct span *s, char *out, size_t max)
 	return 0;
 }
 
+/*
+ *	1, 1	version, kind
+ *	8	made, ms since 1970
+ *	8	nonce of the question
+ *	8	id of the hub that sends it
+ *	1, n	environment that it is about, or nothing
+ *	...	body, of its kind
+ *	32	HMAC-SHA-256
+ */
+
 /* --- messages --- */
 
 int
@@ -95,6 +105,7 @@ fleetmsg_write(const struct ticket_keys *k, const struct fleetmsg *m,
 	return buf_put(out, mac, sizeof(mac));
 }
 
+/* Nothing is parsed before its signature is verified. */
 int
 fleetmsg_read(const struct ticket_keys *k, struct span text,
     struct fleetmsg *out)

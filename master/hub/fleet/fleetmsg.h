@@ -1,16 +1,8 @@
 /*
  * Messages between the hubs of a site, signed with its secret: whoever carries
  * them can lose, repeat or invent some, but is found out.  An answer has the
- * nonce of its question; what is no answer is judged by its time, and what it
- * tells to do is done once (replay.h).  Pure.
- *
- *	1, 1	version, kind
- *	8	made, ms since 1970
- *	8	nonce of the question
- *	8	id of the hub that sends it
- *	1, n	environment that it is about, or nothing
- *	...	body, of its kind
- *	32	HMAC-SHA-256
+ * nonce of its question; others are judged by their time, and what they tell to
+ * do is done once (replay.h).  Pure.
  */
 #pragma once
 
@@ -51,14 +43,11 @@ struct fleetmsg {
 	struct span		 body;		/* elsewhere */
 };
 
-/* Append a message, signed by the first secret.  0, or -1 with errno. */
+/* Append, signed by the first secret.  0, or -1 with errno. */
 int	 fleetmsg_write(const struct ticket_keys *k, const struct fleetmsg *m,
 	    struct buf *out) MUST_CHECK;
 
-/*
- * Read one; nothing is parsed before its signature is verified.  The body leads
- * into the text.  0; -1: it is not from a hub of this site.
- */
+/* The body leads into the text.  -1: it is not from a hub of this site. */
 int	 fleetmsg_read(const struct ticket_keys *k, struct span text,
 	    struct fleetmsg *out) MUST_CHECK;
 
@@ -72,7 +61,6 @@ int	 fleetmsg_put_place(struct buf *b, const struct engine_place *p)
 int	 fleetmsg_put_claim(struct buf *b, const struct engine_claim *c)
 	    MUST_CHECK;
 
-/* Texts of a place, as such. */
 struct fleetmsg_texts {
 	char	 hub_url[ENGINE_URL_MAX + 1], internal_url[ENGINE_URL_MAX + 1];
 	char	 labels[TICKET_LABELS_MAX + 1];

@@ -11,16 +11,13 @@ struct hubnames;
 
 typedef void	 hubnames_fn(void *arg, const char *address);
 
-/*
- * Fork it, before anything is confined; it calls forget() to wipe what it has
- * no use for.  NULL with errno.
- */
+/* Fork, before anything is confined; forget() wipes what it has no use for. */
 struct hubnames	*hubnames_new(void (*forget)(void *arg), void *arg);
 
-/* From now on answers come by fn: the address of a name, or "". */
+/* From now on answers come by fn: the address of a name, or "".  -1: errno. */
 int		 hubnames_attach(struct hubnames *n, struct event_base *base,
 		    hubnames_fn *fn, void *arg) MUST_CHECK;
 void		 hubnames_free(struct hubnames **np);
 
-/* Ask.  0, or -1 with errno: there will be no answer. */
+/* 0, or -1 with errno: there will be no answer. */
 int		 hubnames_ask(struct hubnames *n, const char *host) MUST_CHECK;

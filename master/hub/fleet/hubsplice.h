@@ -1,7 +1,6 @@
 /*
- * A harness at one hub whose executor is at another: the request is sent there
- * once more, and bytes go both ways as they come.  Whoever reads slowly holds
- * up who sends, here as on one connection.
+ * A harness at one hub whose executor is at another: the request is sent there,
+ * and bytes go both ways.  Whoever reads slowly holds up who sends.
  */
 #pragma once
 
@@ -16,7 +15,6 @@
 
 #define HUBSPLICE_ROOM	(128 * 1024)
 
-/* Another hub, as it is reached from here. */
 struct hubsplice_to {
 	char		 host[64];
 	uint16_t	 port;
@@ -43,8 +41,8 @@ void	 hubsplices_init(struct hubsplices *all, struct hubconn_loop *conns);
 void	 hubsplices_fini(struct hubsplices *all);
 
 /*
- * Send on a request, *dp, which is over then.  tls and name: for one that has
- * TLS, what its certificate is judged by.
+ * Send on a request, which ends *dp.  tls: for https, whose certificate is for
+ * name.
  */
 void	 hubsplice_start(struct hubsplices *all, struct door **dp,
 	    const struct hubsplice_to *to, SSL_CTX *tls, const char *name);

@@ -1,6 +1,6 @@
 /*
- * What we show to a NATS server: a password, a token, an nkey (an Ed25519 key)
- * or a signed JWT with one; and the CONNECT that says so.  Pure.
+ * What we show to a NATS server, in the line CONNECT: a password, a token, an
+ * nkey (an Ed25519 key) or a signed JWT with one.  Pure.
  */
 #pragma once
 
@@ -16,16 +16,15 @@
 struct natscred;
 
 /*
- * Read the text of a file: USER:PASSWORD, the seed of an nkey (SU...), a
- * credentials file of nsc (-----BEGIN NATS USER JWT-----), or a token.  In
- * locked memory.  NULL with the reason in why.
+ * A file's text: USER:PASSWORD, the seed of an nkey (SU...), credentials of nsc
+ * (-----BEGIN NATS USER JWT-----), or a token.  Locked memory.  NULL: why.
  */
 struct natscred	*natscred_new(const char *text, size_t len, const char **why);
 void		 natscred_free(struct natscred **cp);
 
 /*
- * Append the CONNECT line: name is shown in the lists of the server, nonce is
- * what it gave us to sign, or absent.  c NULL: none.  0, or -1 with errno.
+ * Append CONNECT: name is for the lists of the server, nonce what it gave us to
+ * sign, or absent.  c NULL: none.  0, or -1 with errno.
  */
 int		 natscred_connect(const struct natscred *c, struct span nonce,
 		    const char *name, struct buf *out) MUST_CHECK;

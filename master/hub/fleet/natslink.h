@@ -1,7 +1,4 @@
-/*
- * The connection of a hub to a NATS server: made again whenever it ends, to one
- * after the other of those that the settings name.
- */
+/* A hub's connection to one of the NATS servers of the settings, made again. */
 #pragma once
 
 #include <stdbool.h>
@@ -54,7 +51,7 @@ void		 natslink_free(struct natslink **lp);
 bool		 natslink_is_up(const struct natslink *l);
 struct event_base *natslink_base(const struct natslink *l);
 
-/* Send operations.  Without a connection they are lost. */
+/* Without a connection they are lost. */
 void		 natslink_send(struct natslink *l, const struct buf *b);
 
 /* Bytes that wait to be sent. */

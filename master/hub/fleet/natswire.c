@@ -24,6 +24,15 @@ natswire_is_subject(struct span text)
 	    before != '.';
 }
 
+/*
+ * Why this and not libnats, which would do it: of version 3.4.1 a subscription
+ * takes 456 bytes (100,000 of them, measured), as much as all else of an idle
+ * executor, where a server needs no more of us than the name; by its source it
+ * starts threads for a connection, and others to reconnect, which the filter of
+ * a hub's worker and its RLIMIT_NPROC do not allow; and it copies secrets into
+ * memory that is neither locked nor wiped.
+ */
+
 /* --- reading --- */
 
 /* Cut a line up at blanks.  The number of words, or -1: too many. */

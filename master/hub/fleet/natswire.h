@@ -1,15 +1,7 @@
 /*
  * The text protocol of a NATS server, as far as a client of core NATS needs it
- * (docs.nats.io, "Client Protocol"): INFO, MSG, HMSG, PING, PONG, +OK, -ERR
- * are read, CONNECT, SUB, UNSUB, PUB are written.  Pure, strict: whatever is
- * not of this form ends the connection.
- *
- * Why this and not libnats, which would do it: of version 3.4.1 a subscription
- * takes 456 bytes (100,000 of them, measured), as much as all else of an idle
- * executor, where a server needs no more of us than the name; by its source it
- * starts threads for a connection, and others to reconnect, which the filter of
- * a hub's worker and its RLIMIT_NPROC do not allow; and it copies secrets into
- * memory that is neither locked nor wiped.
+ * (docs.nats.io, "Client Protocol").  Pure, strict: whatever is not of this
+ * form ends the connection.
  */
 #pragma once
 
@@ -43,8 +35,8 @@ struct natswire {
 };
 
 /*
- * Read the first operation of what a server sent.  Return how many bytes it
- * takes; 0: incomplete, or bad.  The spans lead into the text.
+ * Read the first operation, whose spans lead into the text: how many bytes it
+ * takes; 0: incomplete, or bad.
  */
 size_t	 natswire_read(const char *text, size_t len, struct natswire *out);
 
@@ -55,6 +47,6 @@ int	 natswire_unsub(struct buf *b, const char *sid) MUST_CHECK;
 int	 natswire_pub(struct buf *b, const char *subject, const char *reply,
 	    const void *data, size_t len) MUST_CHECK;
 
-/* Whether text is a subject without wildcards: tokens with dots between. */
+/* Whether it is a subject without wildcards: tokens with dots between. */
 #define NATSWIRE_SUBJECT_MAX	256
 int	 natswire_is_subject(struct span text);

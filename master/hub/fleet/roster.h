@@ -1,7 +1,4 @@
-/*
- * The other hubs that were heard of lately, to know of whom an answer has to
- * come.  Pure; now is in ms, monotonic.
- */
+/* The other hubs that were heard of lately.  Pure; now: ms, monotonic. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,7 +36,7 @@ bool		 roster_hello(struct roster *r, const uint8_t *id,
 void		 roster_bye(struct roster *r, const uint8_t *id);
 void		 roster_sweep(struct roster *r, uint64_t now);
 
-/* The id of the one of a name, or NULL. */
+/* The id of a name, or NULL. */
 const uint8_t	*roster_find(const struct roster *r, const char *name);
 
 /* Wait for all of them; one was heard: whether it was the last one. */
