@@ -47,21 +47,17 @@ struct hubconf {
 	size_t		 nrule;
 };
 
-/* Set all rows to their defaults.  0, or -1 with errno ENOMEM. */
+/* All defaults.  0, or -1 with errno ENOMEM. */
 int	 hubconf_init(struct hubconf *c) MUST_CHECK;
 void	 hubconf_fini(struct hubconf *c);
 
-/*
- * Set a keyword, as the command line does; texts do not override it.  0, or -1
- * with the reason in e.
- */
+/* As the command line does; texts do not override it.  0, or -1 with e. */
 int	 hubconf_set(struct hubconf *c, const char *keyword, const char *value,
 	    struct conf_error *e) MUST_CHECK;
 
 /*
- * Read a text (NUL-terminated, cut up in place) of the file name, and what it
- * includes, as conf_parse() does; include NULL: nothing.  0, or -1 with
- * "FILE:LINE: reason" of each mistake.
+ * As conf_parse(): a NUL-terminated text, cut up in place; include NULL: none.
+ * 0, or -1 with "FILE:LINE: reason" of each mistake.
  */
 int	 hubconf_parse(struct hubconf *c, const char *name, char *text,
 	    size_t len, conf_include_fn *include, void *arg,

@@ -10,7 +10,7 @@
 
 #define ENVIRONMENT_MAX	128	/* bytes of an id */
 
-/* Somebody who showed a valid token.  Texts are the caller's. */
+/* Somebody with a valid token.  Texts are the caller's. */
 struct subject_is {
 	const char	*name;		/* token:NAME, jwt:SUBJECT */
 	char *const	*group;		/* of a signed token */
@@ -19,7 +19,7 @@ struct subject_is {
 	const char	*may_connect;
 };
 
-/* What a subject may have at most; 0: unlimited. */
+/* At most; 0: unlimited. */
 struct subject_limits {
 	uint64_t	 environments, streams, rate;
 	bool		 may_list;
@@ -27,10 +27,7 @@ struct subject_limits {
 	bool		 operates_hubs;
 };
 
-/*
- * Whether an environment id may be one: 1 to ENVIRONMENT_MAX letters, digits
- * and "-_.~:@+", not "." or "..".
- */
+/* 1 to ENVIRONMENT_MAX letters, digits, "-_.~:@+", and not "." or "..". */
 bool	 environment_is_valid(struct span id);
 
 /* Whether DenySubject names it. */
@@ -39,13 +36,11 @@ bool	 hubrules_is_denied(const struct hubconf *c, const char *name);
 bool	 hubrules_may_register(const struct hubconf *c,
 	    const struct subject_is *who, const char *environment);
 
-/* Labels are those of the environment, NULL: not known (not attached). */
+/* labels: the environment's; NULL: not known, as it is not attached. */
 enum hubrules_answer { RULES_NO, RULES_YES, RULES_DEPENDS };
 enum hubrules_answer hubrules_may_connect(const struct hubconf *c,
 	    const struct subject_is *who, const char *environment,
 	    const char *labels);
-
-/* Whether it is an operator of the environment, which has these labels. */
 bool	 hubrules_may_operate(const struct hubconf *c,
 	    const struct subject_is *who, const char *environment,
 	    const char *labels);

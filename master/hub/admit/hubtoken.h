@@ -1,7 +1,6 @@
 /*
- * The tokens file of a hub: hashes, a line for each, "NAME sha256:HEX
- * [register=PATTERNS] [connect=PATTERNS] [expires=SECONDS]"; # begins a
- * comment.  Pure.
+ * The tokens file: "NAME sha256:HEX [register=PATTERNS] [connect=PATTERNS]
+ * [expires=SECONDS]" in each line; # begins a comment.  Pure.
  */
 #pragma once
 
@@ -25,15 +24,13 @@ struct hubtokens {
 	size_t		 n;
 };
 
-/* Parse a file's text.  0, or -1 with "NAME:LINE: reason" of each mistake. */
+/* 0, or -1 with "NAME:LINE: reason" of each mistake. */
 int	 hubtokens_parse(struct hubtokens *t, const char *name, char *text,
 	    size_t len, struct conf_error *e) MUST_CHECK;
 void	 hubtokens_fini(struct hubtokens *t);
 
-/* Find the token that was shown, or NULL. */
+/* The token that was shown; one by its name; or NULL. */
 const struct hubtoken *hubtokens_find(const struct hubtokens *t,
 	    struct span shown);
-
-/* Find one by its name, or NULL. */
 const struct hubtoken *hubtokens_named(const struct hubtokens *t,
 	    const char *name);

@@ -93,6 +93,7 @@ keymem_lock(void)
 	OPENSSL_secure_free(some);
 }
 
+/* Reading a key leaves copies in other memory. */
 void
 keymem_wipe(bool is_on)
 {

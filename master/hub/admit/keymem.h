@@ -1,7 +1,4 @@
-/*
- * Memory of OpenSSL for the keys of certificates: locked, and wiped when it is
- * freed.  It has no other place for state than the process.
- */
+/* Memory of OpenSSL for certificates' keys: locked, and wiped when freed. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +16,5 @@ int	 keymem_reserve(uint64_t connections) MUST_CHECK;
 /* In a child, where it is not: lock it, if we may. */
 void	 keymem_lock(void);
 
-/*
- * Whether other memory of OpenSSL is wiped when it is freed as well: while a
- * key is read, which leaves copies there.
- */
+/* Whether other memory of OpenSSL is wiped as well: while a key is read. */
 void	 keymem_wipe(bool is_on);

@@ -17,10 +17,7 @@ struct replay {
 void	 replay_init(struct replay *r);
 void	 replay_fini(struct replay *r);
 
-/*
- * Use a ticket, valid for as long as all others are; now in Unix seconds.
- * False: it was used, or there is no memory.
- */
+/* until: as for all others.  False: it was used, or there is no memory. */
 bool	 replay_take(struct replay *r, const uint8_t nonce[TICKET_NONCE_LEN],
 	    uint64_t until, uint64_t now) MUST_CHECK;
 

@@ -263,6 +263,7 @@ site_send_all(const struct site_files *f, int sock, int public)
 	return 0;
 }
 
+/* The secrets are messages of a socket: kernel memory that is not swapped. */
 int
 site_pack(const struct site_files *f)
 {

@@ -1,9 +1,7 @@
 /*
- * What a hub knows of its site: settings, tokens, the secret, the certificate.
- * A site never changes: a reload makes another one.
- *
- * The master reads the files, and gives their bytes to the worker, which may
- * read none: at the start by fork(2), later by site_pack().
+ * A hub's settings, tokens and keys.  A site never changes: a reload makes
+ * another one.  The master reads the files for the worker, which may read none:
+ * at the start by fork(2), later by site_pack().
  */
 #pragma once
 
@@ -66,16 +64,11 @@ void	 site_files_fini(struct site_files *f);
 int	 site_take_conf(struct hubconf *c, const struct site_files *f,
 	    struct conf_error *e) MUST_CHECK;
 
-/*
- * Put them into a descriptor that can be sent, or -1 with errno: the secrets as
- * messages of a socket, kernel memory that is not swapped.
- */
+/* Into a descriptor that can be sent, and out of it, once; -1 with errno. */
 int	 site_pack(const struct site_files *f) MUST_CHECK;
-
-/* Take them out of it, once.  0, or -1 with errno. */
 int	 site_unpack(struct site_files *f, int fd) MUST_CHECK;
 
-/* Make a site of files, or NULL with e.  Reads nothing else. */
+/* NULL with e.  Reads nothing but these files. */
 struct site *site_new(const struct site_files *f, struct conf_error *e)
 	    MUST_CHECK;
 void	 site_free(struct site **sp);
@@ -92,8 +85,7 @@ struct identity {
 };
 
 /*
- * Find out by a token; now is in Unix seconds.  NULL: out is set.  Else why
- * not, for the log; is_guess_out: we have not issued or signed it.
+ * NULL: out is set.  Else why not, for the log; is_guess_out: it is not ours.
  */
 const char *site_identify(const struct site *s, struct span token, uint64_t now,
 	    struct identity *out, bool *is_guess_out) MUST_CHECK;
@@ -102,10 +94,7 @@ const char *site_identify(const struct site *s, struct span token, uint64_t now,
 bool	 site_recall(const struct site *s, const char *name, uint64_t now,
 	    struct identity *out) MUST_CHECK;
 
-/*
- * The same for who is here still, and has its groups until its token expires;
- * s may be another site than before.
- */
+/* For one with groups, until its token expires; s may be another site. */
 bool	 site_renew(const struct site *s, uint64_t now, struct identity *who)
 	    MUST_CHECK;
 void	 identity_copy(struct identity *to, const struct identity *from);

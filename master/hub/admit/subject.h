@@ -1,6 +1,6 @@
 /*
- * Those who showed a valid token, while they have something here: what they
- * hold, and how much of what they may.  Pure; now is in ms, monotonic.
+ * Who showed a valid token: what they hold, and how much of what they may.
+ * Pure; now is in ms, monotonic.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct subject {
 	struct subjects	*all;
 	char		 name[TICKET_SUBJECT_MAX + 1];
 	unsigned	 refs;
-	unsigned	 executors, harnesses;	/* attached */
+	unsigned	 executors, harnesses;
 	uint64_t	 requests, requests_at;	/* thousandths of one, when */
 	int64_t		 bytes;			/* may be sent */
 	uint64_t	 bytes_at;
@@ -38,15 +38,12 @@ struct subject	*subject_ref(struct subjects *all, const char *name);
 struct subject	*subject_share(struct subject *s);
 void		 subject_unref(struct subject **sp);
 
-/*
- * A request, of so many per second, and ten times as many at once.  0, or
- * seconds after which to come again.
- */
+/* A request; 10 s of rate at once.  0, or seconds after which to come again. */
 unsigned	 subject_ask(struct subject *s, uint64_t rate, uint64_t now);
 
 /*
- * Bytes, of so many per second, and those of a second at once: how many may go
- * now; count some that went.  Return for how many ms to wait.
+ * Bytes, a second of rate at once: how many may go now; count some that went,
+ * and return for how many ms to wait.
  */
 uint64_t	 subject_room(struct subject *s, uint64_t rate, uint64_t now);
 uint64_t	 subject_send(struct subject *s, uint64_t rate, int64_t n,

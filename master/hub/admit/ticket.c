@@ -109,6 +109,19 @@ ticket_about(const char *environment)
 	return (struct span){ environment, strlen(environment) + 1 };
 }
 
+/*
+ * Base64url without padding of
+ *
+ *	1	version
+ *	4, 4	made and valid until, Unix seconds
+ *	16	registration: milliseconds of its time, and 8 random bytes
+ *	1, n	subject that it was granted to
+ *	4, 4	limits of that subject: a number, and KiB per second
+ *	executor: 1, n labels; its public keys
+ *	others: 8 random bytes, hash of the harness's public keys
+ *	32	HMAC-SHA-256
+ */
+
 /* --- bytes --- */
 
 struct ticket_bytes {

@@ -1,17 +1,7 @@
 /*
- * Tickets: what a hub has granted, signed, so that no hub has to remember it.
- * They are not secret from those who hold them.  The environment is not in a
- * ticket, but signed with it.  Pure.
- *
- * Text: base64url without padding of
- *	1	version
- *	4, 4	made and valid until, Unix seconds
- *	16	registration: milliseconds of its time, and 8 random bytes
- *	1, n	subject that it was granted to
- *	4, 4	limits of that subject: a number, and KiB per second
- *	executor: 1, n labels; its public keys
- *	others: 8 random bytes, hash of the harness's public keys
- *	32	HMAC-SHA-256
+ * Tickets: what a hub has granted, signed, so that no hub has to remember it;
+ * not secret from who holds them.  The environment is signed, but not in it.
+ * Pure.
  */
 #pragma once
 
@@ -77,10 +67,7 @@ struct ticket_keys {
 int	 ticket_keys_add(struct ticket_keys *k, const void *secret, size_t len)
 	    MUST_CHECK;
 
-/*
- * Sign two pieces, one behind the other (HMAC-SHA-256), or check that they are
- * signed so, by any of the secrets.
- */
+/* Sign two pieces, one behind the other; or whether they are, by any secret. */
 void	 ticket_sign(const struct ticket_keys *k, enum ticket_role role,
 	    struct span a, struct span b, uint8_t mac[TICKET_MAC_LEN]);
 bool	 ticket_is_signed(const struct ticket_keys *k, enum ticket_role role,
@@ -88,14 +75,13 @@ bool	 ticket_is_signed(const struct ticket_keys *k, enum ticket_role role,
 	    MUST_CHECK;
 
 /*
- * Write a ticket and a NUL; return its length.  made is set by the caller, and
- * all texts are as long as they may be at most.
+ * With a NUL; return the length.  Set made; texts may be as long as possible.
  */
 size_t	 ticket_write(const struct ticket_keys *k, enum ticket_role role,
 	    const char *environment, const struct ticket *t,
 	    char out[TICKET_MAX + 1]);
 
-/* Read one; skew is the tolerated difference of clocks in seconds. */
+/* skew: the tolerated difference of clocks, in seconds. */
 enum ticket_verdict ticket_read(const struct ticket_keys *k,
 	    enum ticket_role role, const char *environment, struct span text,
 	    uint64_t now, uint64_t skew, struct ticket *out) MUST_CHECK;
@@ -103,7 +89,7 @@ enum ticket_verdict ticket_read(const struct ticket_keys *k,
 /* For x-codex-rendezvous-rejection-reason and the log: "expired". */
 const char *ticket_why(enum ticket_verdict v);
 
-/* Make a registration id of this moment, in ms. */
+/* Of this moment, in ms. */
 void	 registration_make(uint8_t out[REGISTRATION_LEN], uint64_t now_ms);
 void	 registration_text(const uint8_t id[REGISTRATION_LEN],
 	    char out[REGISTRATION_TEXT + 1]);
@@ -115,5 +101,4 @@ registration_nonce(const uint8_t id[REGISTRATION_LEN])
 	return id + REGISTRATION_LEN - TICKET_NONCE_LEN;
 }
 
-/* Hash public keys. */
 void	 hubkey_hash(const struct hubkey *key, uint8_t out[HUBKEY_HASH_LEN]);
