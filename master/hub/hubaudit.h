@@ -1,7 +1,4 @@
-/*
- * The audit log of a hub: a JSON object for each event, in a file that the
- * master opened.  Never a token, a ticket, or anything of a stream.
- */
+/* A hub's audit log: JSON lines.  Never a token, a ticket, or stream data. */
 #pragma once
 
 #include "master/hub/hub.h"

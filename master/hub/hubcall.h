@@ -45,7 +45,7 @@ void	 call_reject(struct call *c, enum hub_stat stat, int status,
 
 /* --- who it is --- */
 
-/* Whether too many wrong tokens came from there; lines are for the answer. */
+/* Whether too many wrong tokens came from there; lines: for the answer. */
 #define HUBCALL_LINES	64
 bool	 call_has_penalty(const struct call *c, char lines[HUBCALL_LINES]);
 void	 call_add_penalty(struct call *c, const char *why, bool is_guess);
@@ -58,7 +58,6 @@ bool	 call_identify(struct call *c) MUST_CHECK;
 /* Whether it is a JSON object. */
 bool	 call_parse(struct call *c) MUST_CHECK;
 
-/* Public keys, in a member. */
 bool	 call_take_key(const struct call *c, const char *member,
 	    struct hubkey *out) MUST_CHECK;
 bool	 call_text_is(const struct call *c, const char *member,
@@ -71,8 +70,6 @@ void	 call_put_key(struct json_out *o, const char *member,
 
 /* Send what was written to o, which is over, and free b. */
 void	 call_answer(struct call *c, struct json_out *o, struct buf *b);
-
-/* --- probes --- */
 
 /* Ask whether an executor lives; c->again is called then. */
 void	 call_probe(struct call *c, struct executor *x);

@@ -2,41 +2,10 @@
  * The control socket of a hub, RuntimeDirectory/control.sock, a stream: whoever
  * may open it is root or the hub's user.
  *
- * A request is a line, a JSON object: {"cmd":"list","label":"pool=build"}.  Its
+ * A request is a line, a JSON object (see hubctl_cmds.c): {"cmd":"list"}.  Its
  * answer is any number of rows, {"row":{...}} each a line, and as the last line
  * {"ok":true,...} or {"ok":false,"error":"..."}.  Requests of a connection are
  * answered one after the other.
- *
- *	status			{"ok":true,"name","version","pid","started",
- *				"fleet_url","hub_url","draining","executors",
- *				"harnesses","streams","connections","tokens",
- *				"tokens_file","engine_up"}
- *	list [label] [after]	rows of environments of all hubs in their order,
- *				1000 at most; "next" in the end: ask again,
- *				after it; "silent": hubs that did not answer
- *	show environment	one row of an environment, and rows of its
- *				harnesses: {"row":{"harness":...}}
- *	hubs			rows {"name","hub_url","executors","draining",
- *				"self"}; "silent" as above
- *	ping environment	{"ok":true,"ms":N}; an error after 2 s
- *	drain [environment] [hub]
- *				the hub, this one if none is named, refuses
- *				executors from now on, and closes its own over
- *				DrainTime, those in use last; or it closes this
- *				one
- *	undrain [hub]
- *	evict environment	closes it, and its registration is not taken
- *				again: it has to show its token
- *	reload			reads the configuration, the tokens and the
- *				certificate again: all of it or nothing
- *
- * What is about an environment is done by the hub that has it; it is told who
- * asked, if that was an operator elsewhere: "by".  These get what rules allow
- * (struct hubctl_far).
- *
- * A row of an environment: {"environment","labels","subject","address",
- * "registration","since","harnesses","streams","bytes_in","bytes_out"}, times
- * in Unix seconds, bytes from and to the executor.
  */
 #pragma once
 
@@ -46,9 +15,8 @@
 
 struct hubctl;
 
-/* What only the process can do. */
 struct hubctl_events {
-	/* Read the configuration again: hubctl_reloaded() tells the result. */
+	/* Read the configuration again, then call hubctl_reloaded(). */
 	void	(*reload)(void *arg);
 };
 
@@ -57,9 +25,7 @@ struct hubctl	*hubctl_new(struct hub *h, int fd,
 		    const struct hubctl_events *e, void *arg);
 void		 hubctl_free(struct hubctl **cp);
 
-/*
- * A request of another hub, about what is here: answered over the engine.
- */
+/* A request of another hub, about what is here; the engine has the answer. */
 void		 hubctl_guest(struct hubctl *c, const char *environment,
 		    struct span text, const struct engine_reply *r);
 
@@ -103,14 +69,10 @@ struct hubctl_far_ops {
 	bool		(*may)(struct hubctl_far *f, const char *environment,
 			    const char *labels);
 
-	/* For the audit log. */
 	void		(*refused)(struct hubctl_far *f, const char *cmd,
 			    const char *environment);
 
-	/*
-	 * Append a row of a list, or what of it may be seen.  1; 0: nothing;
-	 * -1 with errno.
-	 */
+	/* Append what may be seen of a row.  1; 0: nothing; -1 with errno. */
 	int		(*put)(struct hubctl_far *f, struct span row,
 			    struct buf *b);
 	void		(*free)(struct hubctl_far *f);
@@ -126,5 +88,4 @@ void		 hubctl_said(struct hubctl_far *f, const void *data,
 		    size_t len);
 bool		 hubctl_is_busy(const struct hubctl_far *f);
 
-/* How many of a subject there are. */
 unsigned	 hubctl_count(const struct hubctl *c, const char *name);

@@ -1,4 +1,36 @@
-/* The requests of a control socket. */
+/*
+ * The requests of a control socket:
+ *
+ *	status			{"ok":true,"name","version","pid","started",
+ *				"fleet_url","hub_url","draining","executors",
+ *				"harnesses","streams","connections","tokens",
+ *				"tokens_file","engine_up"}
+ *	list [label] [after]	rows of environments of all hubs in their order,
+ *				1000 at most; "next" in the end: ask again,
+ *				after it; "silent": hubs that did not answer
+ *	show environment	one row of an environment, and rows of its
+ *				harnesses: {"row":{"harness":...}}
+ *	hubs			rows {"name","hub_url","executors","draining",
+ *				"self"}; "silent" as above
+ *	ping environment	{"ok":true,"ms":N}; an error after 2 s
+ *	drain [environment] [hub]
+ *				the hub, this one if none is named, refuses
+ *				executors from now on, and closes its own over
+ *				DrainTime, those in use last; or it closes this
+ *				one
+ *	undrain [hub]
+ *	evict environment	closes it, and its registration is not taken
+ *				again: it has to show its token
+ *	reload			reads the configuration, the tokens and the
+ *				certificate again: all of it or nothing
+ *
+ * What is about an environment is done by the hub that has it; it is told who
+ * asked, if that was an operator elsewhere: "by".
+ *
+ * A row of an environment: {"environment","labels","subject","address",
+ * "registration","since","harnesses","streams","bytes_in","bytes_out"}, times
+ * in Unix seconds, bytes from and to the executor.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

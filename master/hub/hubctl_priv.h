@@ -23,7 +23,6 @@ struct hubctl_client {
 	char				 cmd[16];
 	char				 environment[ENVIRONMENT_MAX + 1];
 	char				 by[TICKET_SUBJECT_MAX + 1];
-	/* FOR_HUBS. */
 	struct hubgather		*gather;
 	struct hubgather_want		 want;
 	struct engine_request		 asked;
@@ -60,11 +59,8 @@ void	 hubclient_flush(struct hubctl_client *c);
 /* Answer its requests, one after the other, while none waits. */
 void	 hubclient_process(struct hubctl_client *c);
 
-/* --- hubctl_cmds.c --- */
-
 void	 hubclient_request(struct hubctl_client *c, const struct json *j);
 
-/* What a request may wait for. */
 void	 hubclient_on_timer(void *arg);
 void	 hubclient_on_answer(void *arg, struct span text, unsigned silent);
 void	 hubclient_on_place(void *arg, enum engine_answer answer,

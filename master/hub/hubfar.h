@@ -1,7 +1,6 @@
 /*
  * Operators elsewhere: the requests of the control socket (hubctl.h) over a
- * websocket of a listener, a text message each, as far as rules allow them to
- * the token that was shown (PROTOCOL 12.10).
+ * websocket, as far as rules allow them to the token (PROTOCOL 12.10).
  */
 #pragma once
 
@@ -9,5 +8,5 @@
 
 #define HUBFAR_PATH	"/fleet/v1/control"
 
-/* Somebody with a valid token wants that websocket: take it, or refuse. */
+/* Take the upgrade, or refuse. */
 void	 hubfar_open(struct call *c);

@@ -1,7 +1,4 @@
-/*
- * What a hub does because there are others: it asks them before it takes an
- * executor or sends a harness away, and answers them.
- */
+/* A hub asks others before it takes an executor or sends a harness away. */
 #pragma once
 
 #include "master/hub/fleet/hubnames.h"
@@ -14,7 +11,7 @@ int		 hubfleet_check(const struct site *s, struct conf_error *e)
 /* Whether a name of the engine has to be looked up. */
 bool		 hubfleet_needs_names(const struct site *s);
 
-/* Make the engine that the settings name.  NULL with errno. */
+/* NULL with errno. */
 struct engine	*hubfleet_engine(struct hub *h, struct hubnames **names);
 
 /* Forget the questions of others that wait for executors. */
@@ -32,8 +29,8 @@ void		 hubfleet_claim(struct call *c, const struct ticket *t);
 void		 hubfleet_ask_key(struct call *c, const struct hubkey *key);
 
 /*
- * Ask where the environment is; fn is called with the door, perhaps before
- * this returns.  harness, ticket: the caller's, kept for it (or zero).
+ * Ask where the environment is; fn is called with the door, perhaps before this
+ * returns.  harness, ticket: the caller's, kept for it (or zero).
  */
 struct hubfleet_asked {
 	struct hub		*hub;

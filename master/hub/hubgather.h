@@ -8,7 +8,7 @@
 
 struct hubgather;
 
-/* A page: lines {"row":{"environment":...}}, without their ends. */
+/* Lines {"row":{"environment":...}}, without their ends. */
 struct hubgather_page {
 	struct span	*row;
 	size_t		 n;
@@ -18,7 +18,7 @@ struct hubgather_page {
 
 typedef void	 hubgather_fn(void *arg, const struct hubgather_page *page);
 
-/* What is asked for: those with a label ("": all) that come after a name. */
+/* Those with a label ("": all) that come after a name. */
 struct hubgather_want {
 	char	 label[TICKET_LABELS_MAX + 1];
 	char	 after[ENVIRONMENT_MAX + 1];
@@ -37,5 +37,5 @@ void	 hubgather_free(struct hubgather **gp);
 /* The members of a row, as they are written. */
 void	 hubgather_put(struct json_out *o, const struct executor *x);
 
-/* The environment of a line, {NULL, 0}: it is no such row. */
+/* The environment of a line; {NULL, 0}: it is no such row. */
 struct span hubgather_name(struct span line);

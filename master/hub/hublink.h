@@ -1,6 +1,6 @@
 /*
- * The channel between a hub's master and its worker: a word in each packet, and
- * with some a descriptor or a text.
+ * The channel between a hub's master and worker: packets of a word, and with
+ * some a descriptor or a text.
  */
 #pragma once
 

@@ -4,10 +4,7 @@
 #include "common/conf/conf.h"
 #include "master/hub/hubworker.h"
 
-/*
- * Open those of Listen and MetricsListen.  0 and an array for free(), or -1
- * with e.
- */
+/* Those of Listen and MetricsListen.  0 and an array for free(); -1 with e. */
 int	 hublisten_open(const struct hubconf *c, struct hublistener **out,
 	    size_t *n_out, struct conf_error *e) MUST_CHECK;
 
@@ -19,8 +16,5 @@ int	 hublisten_check(const struct hubconf *c, struct conf_error *e)
 void	 hublisten_unlink(const struct hublistener *l, size_t n,
 	    int control);
 
-/*
- * Make the run directory, lock it and listen on the control socket there.  A
- * descriptor, or -1 after a line in the log.
- */
+/* Make the run directory, lock it and listen there; -1 after a log line. */
 int	 hublisten_control(const struct hubconf *c, int *lock_out) MUST_CHECK;

@@ -6,5 +6,5 @@
 
 #define HUBMETRICS_TYPE	"text/plain; version=0.0.4; charset=utf-8"
 
-/* Append it.  0, or -1 with errno of buf_put(). */
+/* 0, or -1 with errno of buf_put(). */
 int	 hubmetrics_put(const struct hub *h, struct buf *b) MUST_CHECK;

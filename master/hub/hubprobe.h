@@ -3,7 +3,6 @@
 
 #include "master/hub/hub.h"
 
-/* What is known about an executor that was there before. */
 enum probe {
 	UNKNOWN,
 	ALIVE,		/* here or at another hub */

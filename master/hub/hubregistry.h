@@ -1,7 +1,4 @@
-/*
- * The registry (PROTOCOL 12): register, connect, validate.  It remembers
- * nothing: what it grants is in tickets.
- */
+/* The registry (PROTOCOL 12), without memory: what it grants is in tickets. */
 #pragma once
 
 #include "master/hub/hubcall.h"

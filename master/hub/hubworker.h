@@ -1,9 +1,8 @@
-/* The process of a hub that is on the network. */
+/* The process of a hub that is on the network.  The exit status. */
 #pragma once
 
 #include "master/hub/admit/site.h"
 
-/* A listening socket. */
 struct hublistener {
 	int	 fd;
 	bool	 is_tls, is_proxied, is_metrics;
@@ -18,6 +17,4 @@ struct hubworker_start {
 	int			 audit;		/* or -1 */
 	int			 link;		/* hublink.h */
 };
-
-/* Become it.  The exit status. */
 int	 hubworker_run(struct hubworker_start *start) MUST_CHECK;
