@@ -7,7 +7,7 @@
 #include "common/attributes.h"
 #include "master/execsrvctl/table.h"
 
-/* What the options say; NULL: nothing.  Texts are the caller's. */
+/* NULL: the option is not given.  Texts are the caller's. */
 struct answer_look {
 	const char	*command;	/* that was asked */
 	bool		 is_table;	/* else one row */

@@ -3,11 +3,7 @@
 
 #include <stdbool.h>
 
-/*
- * Check a configuration file, or (NULL) that of the daemon, with the execsrvd
- * beside this program.  Errors go to standard error, as JSON to standard
- * output.  Return the exit status.
- */
+/* Check a file, or (NULL) the daemon's.  Errors: standard error, or as JSON. */
 int	 config_check(const char *file, bool is_json);
 
 /* Print the daemon's settings as a file, or as JSON.  The exit status. */

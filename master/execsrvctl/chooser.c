@@ -21,6 +21,7 @@ chooser_complain(const char *what, const char *why)
 	return -1;
 }
 
+/* So that no command gets it. */
 int
 chooser_begin(struct chooser *c)
 {

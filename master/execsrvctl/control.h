@@ -28,10 +28,7 @@ struct control_error {
 					   may not open; or empty */
 };
 
-/*
- * A request to the daemon of a run directory (NULL: $EXECSRV_RUNTIME_DIR, or
- * the caller's own daemon, or the system's).
- */
+/* dir NULL: a variable, the caller's own daemon, the system's. */
 struct control_request {
 	const char	*dir;
 	struct execsrv	*x;		/* a server to ask instead; or NULL */
@@ -39,8 +36,7 @@ struct control_request {
 	char		**arg;
 	size_t		 narg;
 	bool		 option;
-	/* It may take long: after the first message of the daemon there is
-	   no timeout. */
+	/* After the first message of the daemon there is no timeout. */
 	bool		 is_patient;
 	/* Takes rows as they come, which are then in no table; or NULL. */
 	void		(*on_row)(void *arg, char *const *cell, size_t n);
@@ -49,11 +45,10 @@ struct control_request {
 
 /*
  * Ask.  Return an exit status of the above, or one that the daemon chose, with
- * the reason in e.  *t_out is the table, for table_free(): whole with EXIT_OK,
- * else a part or NULL.  *stream_out is a descriptor that came with the answer,
- * or -1, and CONTROL_FAR if x has it (control_far_read()); stream_out NULL:
- * none is wanted.  Times out 2 s after the last message
- * of the daemon, unless the request is patient.
+ * the reason in e.  *t_out: whole with EXIT_OK, else a part or NULL.
+ * *stream_out: a descriptor that came along, or -1, and CONTROL_FAR if x has it
+ * (control_far_read()); stream_out NULL: none is wanted.  Times out 2 s after
+ * the daemon's last message, unless is_patient.
  */
 #define CONTROL_FAR	(-2)
 
@@ -68,15 +63,12 @@ int	 control_ask_simply(const char *dir, const char *command,
 	    struct table **t_out, struct control_error *e);
 
 /*
- * The same to a server, as a client of it (session/operate); about other
- * sessions of the caller only.  In control_far.c.
+ * As control_ask(), which calls it, but to a server as its client;
+ * *has_output_out: see control_far_read().
  */
-
-/* As control_ask(), which calls it; *has_output_out: control_far_read(). */
 int	 control_far_ask(const struct control_request *q, struct table **t_out,
 	    bool *has_output_out, struct control_error *e);
 
-/* Output of a process that was asked for. */
 struct control_piece {
 	uint64_t	 seq;
 	const char	*stream;	/* "stdout", "stderr", "pty" */
@@ -88,7 +80,8 @@ typedef int control_piece_fn(void *arg, const struct control_piece *p);
 
 /*
  * Wait for output, and call fn for each piece.  1: there may be more; 0: the
- * end; -1 with the reason in e: ask again, or fn returned -1 (empty reason).
+ * end; -1: the reason, for which to ask again, is in e, or fn returned -1
+ * (empty).
  */
 int	 control_far_read(struct execsrv *x, control_piece_fn *fn, void *arg,
 	    struct execsrv_error *e);

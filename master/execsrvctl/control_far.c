@@ -220,6 +220,9 @@ far_put(const struct control_request *q, struct buf *b)
 	return json_out_fini(&o);
 }
 
+/*
+ * As a client of it (session/operate): about other sessions of the caller only.
+ */
 int
 control_far_ask(const struct control_request *q, struct table **t_out,
     bool *has_output_out, struct control_error *e)

@@ -4,10 +4,8 @@
 #include <stdbool.h>
 
 /*
- * Run a command, argv[0], a client row of proto/ctl.def.  dir: the run
- * directory, or NULL, for the default server.  is_plain: no option that such a
- * command does not have came before the name.  Return the exit status; errors
- * are reported.
+ * Run argv[0], a client row of proto/ctl.def.  dir: NULL for the default
+ * server.  is_plain: no other option came before it.  Return the exit status.
  */
 int	 ctl_client_command(const char *dir, bool is_plain, int argc,
 	    char **argv);

@@ -16,10 +16,9 @@ struct ctl_tail_lines {
 };
 
 /*
- * Show the output that a request was answered with (stream is taken), to its
- * end: output on standard output, errors on standard error, byte for byte; on a
- * terminal, control characters become '?'.  As JSON: a line for each piece.
- * lines may be NULL: print all.  Return the exit status.
+ * Show the output of an answer (stream is taken), byte for byte, but to a
+ * terminal printable; JSON: a line for each piece.  lines NULL: all.  An exit
+ * status.
  */
 struct control_request;
 int	 ctl_tail_show(const struct control_request *q, int stream,

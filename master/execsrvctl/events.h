@@ -1,7 +1,4 @@
-/*
- * Events of the audit log for people and programs: from files, or as the daemon
- * tells them.
- */
+/* Events of the audit log: from files, or as the daemon tells them. */
 #pragma once
 
 #include <stdbool.h>

@@ -47,6 +47,7 @@ listeners_open_file(const char *dir)
 	return fd;
 }
 
+/* Input is sent to that address: so nobody else may choose it. */
 char *
 listeners_read(const char *dir)
 {

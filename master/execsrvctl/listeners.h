@@ -1,7 +1,4 @@
-/*
- * The addresses of a daemon, from a file in its run directory (RUNDIRS_LISTEN),
- * for users who may not open the control socket.
- */
+/* A daemon's addresses, in RUNDIRS_LISTEN, for users without its socket. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +7,7 @@
 bool	 listeners_fits(const char *url);
 
 /*
- * Read the first such address in a run directory: malloc'd, or NULL. Input is
- * sent to that address: folder and file must belong to root or the caller, and
- * be writable by nobody else.
+ * The first such address in a run directory, if nobody but root and the caller
+ * can write there: malloc'd, or NULL.
  */
 char	*listeners_read(const char *dir);

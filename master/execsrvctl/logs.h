@@ -1,7 +1,4 @@
-/*
- * Output that is kept: what workers retain of processes, and transcripts, which
- * are there also when their session has ended.
- */
+/* Output that workers retain of processes, or that is in transcripts. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +16,4 @@ struct logs_look {
 	size_t		 last;		/* lines; 0: all */
 	bool		 is_json, follows;
 };
-
-/* Print it.  An exit status. */
 int	 logs_show(const struct logs_look *look);

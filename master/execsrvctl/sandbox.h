@@ -3,8 +3,5 @@
 
 #include <stdbool.h>
 
-/*
- * Run the command, argv[0] is "sandbox".  Return the exit status; reasons go to
- * standard error; after EXIT_USAGE the caller prints the usage.
- */
+/* argv[0] is "sandbox".  The exit status, the usage being the caller's. */
 int	 sandbox_command(int argc, char **argv, bool is_json);

@@ -245,6 +245,7 @@ server_set_token(struct server *s, const char *token)
 
 /* --- files --- */
 
+/* Whoever has the token may do all that its user may. */
 /* Whether nobody else may read or write it. */
 static bool
 servers_is_ours_alone(FILE *f)

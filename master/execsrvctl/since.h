@@ -6,7 +6,7 @@
 #include "common/attributes.h"
 
 /*
- * Read a time: "10min", "2h", "1d" ago; "14:30" of today, "2026-01-31",
- * "2026-01-31 14:30[:30]", with T between and Z behind for UTC.  0, or -1.
+ * "10min", "2h", "1d" ago; "14:30" of today, "2026-01-31", "2026-01-31
+ * 14:30[:30]", with T between and Z behind for UTC.  0, or -1.
  */
 int	 since_read(const char *text, time_t *out) MUST_CHECK;

@@ -728,6 +728,7 @@ print_line(const struct table *t, size_t row, bool is_header,
 	free(line);
 }
 
+/* No cell can control a terminal. */
 void
 table_print(const struct table *t, const struct table_look *look, FILE *out)
 {

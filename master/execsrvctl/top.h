@@ -1,7 +1,4 @@
-/*
- * "execsrvctl top": the server and its sessions, repeated.  On a terminal until
- * q is pressed; in batches one after another.
- */
+/* "execsrvctl top": on a terminal until q is pressed, or in batches. */
 #pragma once
 
 #define TOP_KEYS							\
@@ -18,10 +15,7 @@ struct top_options {
 	unsigned long	 times;		/* 0: for ever */
 };
 
-/*
- * Read the options after the command, argv[0] is "top", into t, which has its
- * defaults.  NULL, or what is wrong.
- */
+/* Options, argv[0] is "top", into defaults.  NULL, or what is wrong. */
 const char	*top_read(int argc, char **argv, struct top_options *t);
 
 /* Show it and return the exit status. */

@@ -7,8 +7,8 @@
 int	 waits_ready(const char *dir, bool is_patient);
 
 /*
- * Wait for the end of a session, or of one process of it (NULL: none): an exit
- * status, that of the process.  dir, x: as of control_request.
+ * Wait for the end of a session, or of a process of it: an exit status, that of
+ * the process.
  */
 struct execsrv;
 int	 waits_end(const char *dir, struct execsrv *x, const char *session,

@@ -1,7 +1,4 @@
-/*
- * "execsrvctl cp": copy files between this machine and a server: content, mode,
- * symbolic links; times on request; never the owner.
- */
+/* "execsrvctl cp": content, mode, symbolic links; times on request. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +7,8 @@
 #include "common/client/execsrv.h"
 
 struct cp_options {
-	const char	*url;		/* of the server */
-	struct execsrv_options how;	/* to connect */
+	const char	*url;
+	struct execsrv_options how;
 	char		*const *from;	/* paths there, or here */
 	size_t		 n;		/* of them; several: into a folder */
 	const char	*to;		/* a path on the other machine */
@@ -23,13 +20,11 @@ struct cp_options {
 };
 
 /*
- * Read "SRC... DST" into o, and the name of the server, which may be empty:
- * "NAME:PATH" is there.  argv is changed.  NULL, or what is wrong.
+ * Read "SRC... DST" into o, and the server's name, or "".  NULL, or what is
+ * wrong.
  */
 const char	*cp_args(struct cp_options *o, int argc, char **argv,
 		    char **name_out);
 
-/*
- * Return the exit status: 0, or 1 if anything was not copied, after saying why.
- */
+/* 0, or 1 if anything was not copied, after saying why. */
 int	 cp_command(const struct cp_options *o);

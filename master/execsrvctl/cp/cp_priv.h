@@ -20,7 +20,6 @@
 #define WINDOW		1048576
 #define WINDOW_TEXT	"1048576"
 
-/* What is shown of it. */
 struct cp_shown {
 	bool		 is_tree;	/* all files on one line */
 	uint64_t	 begin, last;	/* ms */
@@ -32,15 +31,14 @@ struct cp {
 	const struct cp_options	*o;
 	struct execsrv		*x;
 	int			 status;
-	bool			 is_shown;	/* progress */
+	bool			 is_shown;
 	struct cp_shown		 shown;
 	bool			 is_unread;	/* SIGPIPE, by and by */
 	bool			 has_attributes; /* the server's methods */
 	bool			 can_update;	/* write, not replace */
-	mode_t			 mask;		/* umask(2) */
+	mode_t			 mask;
 	unsigned		 depth;
-	/* The folder that is being made, which must not be copied into
-	   itself, or 0. */
+	/* The folder that is being made, not to be copied into itself; or 0. */
 	dev_t			 made_dev;
 	ino_t			 made_ino;
 };
@@ -52,13 +50,13 @@ void	 cp_complain(struct cp *c, const char *path, const char *fmt, ...)
 /* As stat(2) for a path that was named, as lstat(2) inside a folder. */
 int	 cp_stat(const struct cp *c, const char *path, struct stat *st);
 
-/* Write FOLDER/NAME. 0, or -1, having said that it is too long. */
+/* Write FOLDER/NAME.  0, or -1, having said that it is too long. */
 int	 cp_join(struct cp *c, char out[PATH_MAX], const char *folder,
 	    const char *name);
 
 /*
- * Remember the folder on this machine that is copied to; whether a folder that
- * is to be copied is that one, which is reported.
+ * Remember the folder here that is copied to; whether a folder to be copied is
+ * that one, which is reported.
  */
 void	 cp_made(struct cp *c, const char *path);
 bool	 cp_is_made(struct cp *c, const char *path);
@@ -80,17 +78,14 @@ struct cp_copy {
 };
 
 /*
- * Copy between fd and the file there; after a lost connection it goes on, or
- * begins again if the source has changed meanwhile.  0, or -1 with why, whose
- * code is not 0 if the server says so.  bytes_out: how long it is; or NULL.
+ * Copy between fd and the file there; after a lost connection go on, or begin
+ * again if the source has changed.  0, or -1: why, with a code if the server
+ * says so.  bytes_out: how long it is; or NULL.
  */
 int	 cp_transfer(struct cp *c, const struct cp_copy *f,
 	    uint64_t *bytes_out, struct execsrv_error *why);
 
-/*
- * Set the file that a signal handler removes here; whether there is a name
- * there that is to be removed before the end.  NULL: none.
- */
+/* To be removed: a file here, by a signal handler; a name there. */
 void	 cp_unfinished_here(const char *path);
 bool	 cp_is_unfinished_here(void);
 void	 cp_unfinished_there(bool is_one);
@@ -99,9 +94,8 @@ void	 cp_unfinished_there(bool is_one);
 void	 cp_catch(void);
 void	 cp_heed(void);
 
-/* --- cp_show.c: progress --- */
+/* --- cp_show.c: progress: begin; a part of a file; all of it; end --- */
 
-/* From here on; of a file; when it is copied; at the end of all. */
 void	 cp_show_begin(struct cp *c);
 void	 cp_show(struct cp *c, const char *name, uint64_t bytes,
 	    uint64_t total);
@@ -113,21 +107,14 @@ void	 cp_show_end(struct cp *c);
 
 struct cp_part {
 	uint64_t	 offset;	/* known to be the same as the source */
-	uint64_t	 size;		/* what there is of it */
+	uint64_t	 size;
 };
 
-/*
- * Open, and lock, the part of a file that is copied here, or a new one; it has
- * what is the same as there, of the size there.  Return its descriptor, or -1:
- * none can be had.
- */
+/* A descriptor of the part here, or of a new one; or -1: none can be had. */
 int	 cp_part_here(struct cp *c, const char *there, const char *here,
 	    uint64_t size, char name[PATH_MAX], uint64_t *offset_out);
 
-/*
- * Find the part of fd there, and go to its offset.  0, or -1: no part can be
- * kept there.
- */
+/* Find the part of fd there, and go to its offset.  -1: none can be kept. */
 int	 cp_part_there(struct cp *c, int fd, const char *there,
 	    char name[PATH_MAX], struct cp_part *p);
 
@@ -140,7 +127,7 @@ struct cp_said {
 	int	 status;		/* -1: it did not run */
 };
 
-/* Run a script with up to three arguments.  Return its status, or -1. */
+/* Run a script with up to three arguments.  Its status, or -1. */
 int	 cp_there_run(struct cp *c, struct cp_said *s, unsigned ms,
 	    const char *script, const char *a, const char *b, const char *d);
 
@@ -153,15 +140,15 @@ struct cp_there {
 	char		 target[PATH_MAX];	/* of a link; or empty */
 };
 
-/* Look at a path there.  0, or -1 with the reason in e. */
+/* Here and below: 0, or -1 with the reason in e. */
 int	 cp_look(struct cp *c, const char *path, struct cp_there *t,
 	    struct execsrv_error *e);
 
-/* Make a folder, unless it exists; is_new_out: it did not. */
+/* is_new_out: it did not exist. */
 int	 cp_make_folder(struct cp *c, const char *path, mode_t mode,
 	    bool *is_new_out, struct execsrv_error *e);
 
-/* Find an unused name in the same folder.  0, or -1 with why. */
+/* An unused name in the same folder. */
 int	 cp_name_beside(struct cp *c, const char *path, char out[PATH_MAX],
 	    struct execsrv_error *e);
 
@@ -173,17 +160,14 @@ int	 cp_make_link(struct cp *c, const char *path, const char *target,
 int	 cp_set(struct cp *c, const char *path, mode_t mode,
 	    const struct stat *st, struct execsrv_error *e);
 
-/* Make an empty file that nobody else may open; replace a file atomically. */
+/* An empty file that nobody else may open; replace one atomically. */
 int	 cp_make_private(struct cp *c, const char *path,
 	    struct execsrv_error *e);
 int	 cp_rename(struct cp *c, const char *from, const char *to,
 	    struct execsrv_error *e);
 void	 cp_remove(struct cp *c, const char *path);
 
-/*
- * With --continue: whether it has the size and the time of its source, of which
- * both must be known exactly.
- */
+/* With --continue: whether size and time, both known exactly, are the same. */
 bool	 cp_is_same(const struct cp *c, const struct stat *here,
 	    const struct cp_there *there);
 
@@ -192,6 +176,5 @@ bool	 cp_is_same(const struct cp *c, const struct stat *here,
 void	 cp_download(struct cp *c, const char *there, const char *here);
 void	 cp_upload(struct cp *c, const char *here, const char *there);
 
-/* The same of standard output and input. */
 void	 cp_download_out(struct cp *c, const char *there);
 void	 cp_upload_in(struct cp *c, const char *there);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Write "name 45% 12.3 MiB 3.4 MiB/s 00:03 left" in width columns (size bytes
- * are enough for it): bytes of total (0: unknown) in ms.  Pure.
+ * Write "name 45% 12.3 MiB 3.4 MiB/s 00:03 left" in width columns, for which
+ * size is enough: bytes of total (0: unknown) in ms.  Pure.
  */
 void	 progress_line(char *out, size_t size, unsigned width,
 	    const char *name, uint64_t bytes, uint64_t total, uint64_t ms);

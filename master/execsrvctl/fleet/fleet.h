@@ -7,18 +7,14 @@
 #include "master/execsrvctl/chooser.h"
 
 struct fleet_options {
-	struct chooser	*which;		/* the hub: dir, or url */
+	struct chooser	*which;
 	bool		 json;
 };
 
-/* Run it, with its name as argv[0].  Return an exit status. */
+/* argv[0]: its name.  An exit status. */
 int	 fleet_command(struct fleet_options *o, int argc, char **argv);
 
-/*
- * Collect the environments of a label (NULL: of all); and the URL of their
- * registry, with what it takes to reach it.  Return an exit status, after a
- * complaint.
- */
+/* Those with a label (NULL: all), and their registry.  An exit status. */
 struct fleet_names {
 	char		**name;
 	size_t		 n;

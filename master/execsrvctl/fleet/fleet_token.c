@@ -253,6 +253,10 @@ token_list(const struct fleet_token_options *o)
 	return status;
 }
 
+/*
+ * A new token is printed: nobody can do that again.  The file is replaced as a
+ * whole.
+ */
 int
 fleet_token_command(const struct fleet_token_options *o, char **arg)
 {

@@ -7,9 +7,5 @@ struct fleet_token_options {
 	const char	*days;		/* it is good for; NULL: for ever */
 };
 
-/*
- * new NAME: append one, and print it, which nobody can do again; list: their
- * names, as the file has them, without hashes; revoke NAME.  The file is
- * replaced as a whole.  Return an exit status, after a complaint.
- */
+/* new NAME, which is printed; list; revoke NAME.  An exit status. */
 int	 fleet_token_command(const struct fleet_token_options *o, char **arg);

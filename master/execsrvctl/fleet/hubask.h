@@ -1,7 +1,4 @@
-/*
- * Questions to a hub, a line of JSON each: over its control socket, or over a
- * websocket of its listeners, as far as rules allow it.
- */
+/* Questions to a hub, a line of JSON each, by control socket or websocket. */
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +12,7 @@
 #include "master/execsrvctl/chooser.h"
 #include "master/execsrvctl/control.h"
 
-/* A hub, to which there is a connection from the first question on. */
+/* Connected from the first question on. */
 struct hubask {
 	const struct chooser	*which;	/* dir; or url and what goes with it */
 	struct server		 far;	/* https://HOST, credentials */
@@ -30,16 +27,10 @@ void	 hubask_fini(struct hubask *h);
 /* Whether it is another machine's, perhaps. */
 bool	 hubask_is_far(const struct hubask *h);
 
-/*
- * A row of the answer, or 0, the last line, {"ok":true,...}.  0, or -1 with
- * errno: give up.
- */
+/* A row, or 0: the last line, {"ok":true,...}.  0, or -1: give up; errno. */
 typedef int hubask_row_fn(void *arg, const struct json *j, uint32_t row);
 
-/*
- * Ask; member: "cmd", and texts besides it, ended by NULL: name, value.  Return
- * an exit status, with the reason in e.
- */
+/* member: "cmd", names and values, NULL.  An exit status, and why in e. */
 int	 hubask(struct hubask *h, const char *const *member,
 	    hubask_row_fn *fn, void *arg, struct control_error *e) MUST_CHECK;
 

@@ -7,14 +7,14 @@
 #include "master/execsrvctl/forward/forward_spec.h"
 
 struct forward_options {
-	const char		*url;	/* of the server */
-	struct execsrv_options	 how;	/* to connect */
+	const char		*url;
+	struct execsrv_options	 how;
 	struct forward_spec	*spec;
 	size_t			 n;
 };
 
 /*
- * Forward until a signal or an error.  The exit status; reasons are written to
- * standard error.  Blocks signals: the process should end soon after.
+ * Forward until a signal or an error.  The exit status, having said why.
+ * Blocks signals: the process should end soon after.
  */
 int	 forward_command(const struct forward_options *o);

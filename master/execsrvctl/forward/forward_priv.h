@@ -24,13 +24,13 @@ struct forward_conn {
 	bool				 waits;	/* for a connection there */
 	bool				 is_open;	/* there */
 	bool				 connects;	/* here */
-	size_t				 address;	/* tried next */
+	size_t				 address;
 	bool				 is_started, is_eof, is_shut;
 	bool				 is_closed;	/* the process */
 	size_t				 held_at;	/* bytes in out when
 							   told not to read;
 							   0: it may */
-	bool				 is_dead;	/* to be freed */
+	bool				 is_dead;
 	bool				 has_failed;
 	struct buf			 out;	/* for the socket */
 	uint64_t			 got, end;	/* bytes from there */
@@ -41,9 +41,8 @@ struct forward_conn {
 TAILQ_HEAD(forward_conns, forward_conn);
 
 /*
- * Start the process for a connection: to the target of spec, for one that was
- * accepted here; or (fd is -1) to accept one there, with that token.  The
- * descriptor is taken.  NULL, having said why.
+ * Start the process for a connection (taken) to spec's target; fd -1: to accept
+ * one there, with that token.  NULL, having said why.
  */
 struct forward_conn *forward_conn_new(struct execsrv *x,
 		    const struct forward_spec *spec, int fd,
@@ -60,10 +59,7 @@ void	 forward_conn_update(struct forward_conn *c);
 /* Say what went wrong with a connection or a listener. */
 void	 forward_complain(const struct forward_end *e, const char *why);
 
-/*
- * Start execsrv-forward in the session, with up to three words, ended by NULL.
- * NULL with errno.
- */
+/* execsrv-forward, with up to three words, ended by NULL.  NULL with errno. */
 struct execsrv_process *forward_start(struct execsrv *x,
 		    const char *const *words,
 		    const struct execsrv_hooks *hooks, void *arg);

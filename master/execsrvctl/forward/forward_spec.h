@@ -5,7 +5,6 @@
 
 #include "common/attributes.h"
 
-/* Where to listen, or what to connect to. */
 struct forward_end {
 	char	 name[256];	/* a host, or the path of a Unix socket */
 	char	 port[6];	/* "": a path */
@@ -18,12 +17,9 @@ struct forward_spec {
 
 /*
  * Read [BIND:]PORT:HOST:PORT, where PATH may stand for [BIND:]PORT and for
- * HOST:PORT, as in ssh(1).  BIND is "localhost" unless given.  0, or -1: it is
- * something else.
+ * HOST:PORT, as in ssh(1).  BIND is "localhost" unless given.  0, or -1.
  */
 int	 forward_spec_parse(const char *text, struct forward_spec *out)
 	    MUST_CHECK;
-
-/* Write an end as text. */
 #define FORWARD_TEXT	270
 void	 forward_end_text(const struct forward_end *e, char out[FORWARD_TEXT]);

@@ -31,6 +31,7 @@ ending_reason(const char *method, const char *params, size_t len, char *out,
 	return has;
 }
 
+/* Otherwise an exit status of 143 looks as if the command were killed. */
 void
 ending_on_note(void *arg, const char *method, const char *params, size_t len)
 {

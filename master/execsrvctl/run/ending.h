@@ -1,7 +1,4 @@
-/*
- * Why a server ends a session, for people: otherwise an exit status of 143
- * looks as if the command were killed.
- */
+/* Why a server ends a session, for people. */
 #pragma once
 
 #include <stddef.h>
@@ -12,6 +9,5 @@ void	 ending_on_note(void *arg, const char *method, const char *params,
 
 struct execsrv;
 
-/* If the connection to a URL was given up, but not by the server: print how to
-   come back to the session. */
+/* How to come back to the session, unless the server gave it up. */
 void	 ending_hint(const struct execsrv *x, const char *url);

@@ -1,7 +1,4 @@
-/*
- * "execsrvctl run" on several servers at once: each line of output with the
- * name of its server in front, and a summary.
- */
+/* "execsrvctl run" on several servers: lines with their names, a summary. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,21 +23,14 @@ struct fanout_options {
 	size_t			 n;
 	size_t			 parallel;	/* at a time; 1 or more */
 	size_t			 max_fail;	/* begin no more after that */
-	/* The command; its server, session, tty and detach do not count. */
+	/* Its server, session, tty and detach do not count. */
 	const struct run_options *run;
 };
 
-/*
- * How a server is called in output, by its URL or name: of an environment of a
- * registry the environment.  malloc'd and printable, or NULL.
- */
+/* Its environment, URL or name, for output.  malloc'd or NULL. */
 char	*fanout_name(const char *text) MUST_CHECK;
 
-/* Free targets, and what is in them. */
 void	 fanout_free_targets(struct fanout_options *o);
 
-/*
- * Run it everywhere, and return the exit status.  Blocks signals, as
- * run_command().
- */
+/* Run it everywhere; an exit status.  Blocks signals, as run_command(). */
 int	 fanout_command(const struct fanout_options *o);

@@ -8,9 +8,9 @@
 #include "master/execsrvctl/servers.h"
 
 struct run_options {
-	const char		*url;	/* of the server */
-	struct execsrv_options	 how;	/* to connect */
-	/* A session to attach to; process: NULL if it has but one. */
+	const char		*url;
+	struct execsrv_options	 how;
+	/* To attach to; process: NULL if it has but one. */
 	const char		*session, *process;
 	/* Or a command, ended by NULL; NULL: a login shell. */
 	const char *const	*argv;
@@ -20,20 +20,16 @@ struct run_options {
 	bool			 detach; /* once it runs */
 	enum execsrv_sandbox	 sandbox; /* 0: none */
 	bool			 has_sandbox; /* not that of the server */
-	/* Domains of a managed network, ended by NULL; NULL: none. */
+	/* Of a managed network, ended by NULL; NULL: none. */
 	const char *const	*allow_domains;
 };
 
 /*
- * Set what is not set as the server's line in the file of hosts says.  Return
- * the variables, which are to be freed after the run, but not what is in them;
- * NULL with errno.
+ * Set what is not set as the server's line in the file of hosts says.  The
+ * variables, of which to free the list; NULL with errno.
  */
 const char **run_defaults(struct run_options *o, const struct server *s)
 	    MUST_CHECK;
 
-/*
- * Run it and return the exit status; reasons go to standard error.  Blocks
- * signals and changes the terminal: the process should end soon after.
- */
+/* Blocks signals and changes the terminal: the process should end soon. */
 int	 run_command(const struct run_options *o);
