@@ -121,6 +121,7 @@ wait_answer(struct execsrv *x, const char *method, int timeout_ms,
 	return 0;
 }
 
+/* While held the answer would not be read. */
 int
 execsrv_ask(struct execsrv *x, const char *method, const char *params,
     size_t len, int timeout_ms, execsrv_answer_fn *fn, void *arg,

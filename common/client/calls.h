@@ -1,9 +1,4 @@
-/*
- * JSON-RPC of a client: requests on their way out, and what comes in: answers,
- * notifications, requests.  Ids, and the texts of requests that wait for a
- * connection or may be sent on the next one.  Embedded in its client, which
- * hears of what happens by events.
- */
+/* JSON-RPC of a client, which hears what happens by events.  Embedded. */
 #pragma once
 
 #include <sys/queue.h>
@@ -17,26 +12,25 @@
 #include "common/json/json.h"
 #include "common/json/json_out.h"
 
-/* An answer; valid during the call of its hook. */
+/* Valid during the call of its hook. */
 struct execsrv_answer {
 	const struct json		*json;
 	uint32_t			 result;	/* token, unless: */
 	const struct execsrv_error	*error;		/* or NULL */
-	int				 tag;		/* of the request */
+	int				 tag;
 	/* The connection was lost: whether the server did it is unknown. */
 	bool				 is_unconfirmed;
 };
 
 typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
 
-/* Options of a request. */
 struct execsrv_call_opts {
 	execsrv_answer_fn	*fn;	/* or NULL */
 	void			*arg;
 	int			 tag;
 	bool			 owns_arg;	/* free(3) it with the client */
 	bool			 is_safe;	/* it may be sent twice */
-	bool			 is_callers;	/* it may be cancelled */
+	bool			 is_callers;
 	bool			 is_internal;	/* of the handshake: sent before
 						   the session is open */
 	bool			 is_quiet;	/* no answer when the client
@@ -44,7 +38,7 @@ struct execsrv_call_opts {
 };
 
 struct calls_events {
-	/* Send a text.  0, or -1: the connection failed or is lost. */
+	/* 0, or -1: the connection failed or is lost. */
 	int	(*send)(void *arg, const char *text, size_t len);
 	/* A request of the caller was answered with a result. */
 	void	(*on_result)(void *arg);
@@ -52,7 +46,7 @@ struct calls_events {
 		    uint32_t params);
 	/* Take an object that is not JSON-RPC; return whether it may come. */
 	bool	(*on_other)(void *arg, const struct json *j);
-	/* The server broke the protocol: the connection is lost. */
+	/* The connection is lost. */
 	void	(*on_protocol_error)(void *arg,
 		    const struct execsrv_error *why);
 	/* Out of memory or room: the client cannot go on. */
@@ -66,8 +60,8 @@ struct calls {
 	void				*arg;
 	uint64_t			 last_id;
 	TAILQ_HEAD(, execsrv_call)	 list;
-	struct buf			 text;		/* one being written */
-	struct json			 json;		/* one being read */
+	struct buf			 text;
+	struct json			 json;
 	size_t				 kept;		/* bytes of texts */
 	uint64_t			 received;	/* bytes of messages */
 	uint64_t			 acknowledged;	/* of them; 0: none */
@@ -79,19 +73,17 @@ void	 calls_fini(struct calls *cs);
 
 /* --- out --- */
 
-/* Begin a request; then write its params to o. */
-void	 calls_begin(struct calls *cs, const char *method, struct json_out *o);
-
 /*
- * End it: send it now, or when there is a connection.  has_next: there may be
- * another connection, on which a safe request can be sent again.  0, or -1 with
- * errno and no request: EFBIG; EPIPE, the client failed.
+ * Begin a request; then write its params to o; end it: it is sent now, or when
+ * there is a connection.  has_next: a safe request can be sent again on another
+ * one.  0, or -1 with errno and no request: EFBIG; EPIPE, the client failed.
  */
+void	 calls_begin(struct calls *cs, const char *method, struct json_out *o);
 int	 calls_end(struct calls *cs, const struct execsrv_call_opts *opts,
 	    bool is_open, bool has_next, struct json_out *o);
 
 /*
- * Forget a request of the caller: one that waits is not sent, any answer is
+ * Forget a request of the caller: one that waits is not sent, an answer is
  * ignored.  0, or -1 with errno ENOENT: there is none, or not any more.
  */
 int	 calls_cancel(struct calls *cs, uint64_t id);
@@ -106,10 +98,8 @@ bool	 calls_is_empty(const struct calls *cs);
 
 /* --- in --- */
 
-/* Take a message; its text is changed. */
+/* Take a message; its text is changed.  Send a receipt, if one is due. */
 void	 calls_take(struct calls *cs, char *text, size_t len);
-
-/* Send a receipt for what arrived, if one is due. */
 void	 calls_acknowledge(struct calls *cs);
 
 /* Free memory that long messages took. */
@@ -119,12 +109,9 @@ void	 calls_trim(struct calls *cs);
 
 /*
  * The connection is lost: answer requests that were sent with an error.  Unsent
- * and safe requests go to the next connection.
+ * and safe requests go to the next connection: it is there; or none can be, and
+ * all but quiet requests are answered with the reason.
  */
 void	 calls_disconnected(struct calls *cs);
-
-/* There is another connection: send what waits for it. */
 void	 calls_connected(struct calls *cs);
-
-/* The client failed: answer all but quiet requests with the reason. */
 void	 calls_fail(struct calls *cs, const struct execsrv_error *why);

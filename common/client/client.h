@@ -1,7 +1,6 @@
 /*
- * A client: one session with a server, over one connection after another.  It
- * binds the four parts together, which know nothing of each other, for the
- * layers above: processes, HTTP, files, the handshake, the loop.
+ * A client: one session, over one connection after another.  Its four parts
+ * know nothing of each other.
  */
 #pragma once
 
@@ -38,20 +37,18 @@ enum execsrv_state {
 
 #define EXECSRV_PROCESS_ID	64	/* bytes of an id, with NUL */
 
-/* A process that may have been started: its answer was lost. */
+/* It may have been started: its answer was lost. */
 struct unconfirmed_start {
 	TAILQ_ENTRY(unconfirmed_start)	 entry;
 	char				 id[EXECSRV_PROCESS_ID];
 };
 
-/* What the layers above are told. */
 struct client_events {
 	/* execsrv_wait_ms() or what the socket is polled for may change. */
 	void	(*on_change)(struct execsrv *x);
 	/* Take a notification; return whether it was known. */
 	bool	(*on_note)(struct execsrv *x, const struct json *j,
 		    const char *method, uint32_t params);
-	/* transport_hello() was answered. */
 	void	(*on_hello)(struct execsrv *x, char *text, size_t len);
 	/* Take an object that is not JSON-RPC; return whether it may come. */
 	bool	(*on_other)(struct execsrv *x, const struct json *j);
@@ -61,8 +58,8 @@ struct execsrv {
 	const struct client_events	*events;
 	enum execsrv_state		 state;
 	struct execsrv_error		 why;		/* it is GONE */
-	bool				 is_held;	/* by the caller */
-	bool				 is_handling;	/* inside the loop */
+	bool				 is_held;
+	bool				 is_handling;
 	struct transport		 transport;
 	struct calls			 calls;
 	struct recovery			 recovery;
@@ -71,7 +68,7 @@ struct execsrv {
 	void				*note_arg;
 	execsrv_status_fn		*on_status;	/* or NULL */
 	void				*status_arg;
-	enum execsrv_status		 told;		/* to on_status */
+	enum execsrv_status		 told;
 	execsrv_trace_fn		*on_trace;	/* or NULL */
 	void				*trace_arg;
 	struct {
@@ -96,35 +93,29 @@ struct execsrv {
 	}				 transfers;
 };
 
-/* A client without a connection, or NULL; events stay the caller's. */
+/* Without a connection, or NULL; events stay the caller's. */
 struct execsrv	*client_new(const struct client_events *events);
 
-/* Free it, without a close frame; no process or the like is left. */
+/* Without a close frame; no process or the like is left. */
 void		 client_free(struct execsrv **xp);
-
-/* --- its state --- */
 
 void		 execsrv_set_state(struct execsrv *x, enum execsrv_state to);
 
-/* Whether messages go both ways, and whether they are the caller's. */
+/* Whether messages go both ways; are the caller's; there is no session yet. */
 bool		 execsrv_has_frames(const struct execsrv *x);
 bool		 execsrv_is_open(const struct execsrv *x);
-
-/* There is no session yet. */
 bool		 execsrv_is_opening(const struct execsrv *x);
 
-/* It failed for good: the first reason stays.  Always -1, with errno EPIPE. */
+/*
+ * It failed for good: the first reason stays.  Or the connection is lost: the
+ * loop tries another one, if there is a session to resume; else the client
+ * fails.  Always -1, with errno EPIPE.
+ */
 int		 execsrv_fail(struct execsrv *x, enum execsrv_reason why,
 		    const char *fmt, ...) PRINTF(3, 4);
 int		 execsrv_fail_as(struct execsrv *x,
 		    const struct execsrv_error *e);
 int		 execsrv_fail_memory(struct execsrv *x);
-
-/*
- * The connection is lost: the loop settles what was on its way and tries
- * another one, if there is a session to resume; otherwise the client fails.
- * Always -1, with errno EPIPE.
- */
 int		 execsrv_lose(struct execsrv *x, enum execsrv_reason why,
 		    const char *fmt, ...) PRINTF(3, 4);
 int		 execsrv_lose_as(struct execsrv *x,
@@ -136,7 +127,7 @@ bool		 execsrv_tries_on(const struct execsrv *x);
 /* Call the hook for a status that is another one than it was last told. */
 void		 execsrv_tell_status(struct execsrv *x);
 
-/* Send a text.  0, or -1 with errno EPIPE: the connection is not up. */
+/* 0, or -1 with errno EPIPE: the connection is not up. */
 int		 execsrv_send(struct execsrv *x, const char *text, size_t len);
 
 /* A connection that is lost from now on is not made anew. */
@@ -145,26 +136,20 @@ void		 execsrv_end_recovery(struct execsrv *x);
 /* Stop or go on reading output (while catching up all is read). */
 void		 execsrv_set_held(struct execsrv *x, bool is_held);
 
-/* Tell the loop that what it waits for may have changed. */
+/* What the loop waits for may have changed; output came. */
 void		 execsrv_changed(struct execsrv *x);
-
-/* Output came: this connection is worth recovering from. */
 void		 execsrv_progress(struct execsrv *x);
 
-/* Bytes to ask for in one process/read. */
 unsigned	 execsrv_read_max(const struct execsrv *x);
 
-/* opening_make_id() of its opening. */
 void		 execsrv_make_id(const struct execsrv *x, char letter,
 		    uint64_t n, char *out, size_t size);
 
 uint64_t	 execsrv_now(const struct execsrv *x);	/* ms */
 
-/* --- requests --- */
-
 /*
- * A request: begin, write its params to o, end.  -1: the client failed
- * (EPIPE), or errno EFBIG (end only); then there is no request.
+ * A request: begin, write its params to o, end.  -1: the client failed (EPIPE),
+ * or errno EFBIG (end only); then there is no request.
  */
 int		 execsrv_begin(struct execsrv *x, const char *method,
 		    struct json_out *o) MUST_CHECK;
@@ -176,7 +161,7 @@ int		 execsrv_request(struct execsrv *x, const char *method,
 		    const char *params, size_t len,
 		    const struct execsrv_call_opts *opts) MUST_CHECK;
 
-/* Write why a request could not be sent: errno, or that x failed. */
+/* Why a request could not be sent: errno, or that x failed. */
 void		 execsrv_error_unsent(struct execsrv_error *e,
 		    const struct execsrv *x);
 
@@ -189,5 +174,4 @@ int		 execsrv_call(struct execsrv *x, const char *method,
 void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,
 		    const void *arg);
 
-/* A message came. */
 void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);

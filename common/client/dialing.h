@@ -4,22 +4,19 @@
 #include "common/client/opening.h"
 #include "common/client/transport/transport.h"
 
-/*
- * Begin: connect to the address, or start execsrv-reach.  The transport is
- * CONNECTING; 0, or -1 with errno.
- */
+/* Connect, or start execsrv-reach: CONNECTING; 0, or -1 with errno. */
 int	 dialing_start(struct opening *o, struct transport *t) MUST_CHECK;
 
 /*
  * It is connected: request the WebSocket, or tell execsrv-reach what to reach;
- * a child that is the server is up at once.  0, or -1 with errno: EPIPE if the
- * transport told of it already.
+ * a child that is the server is up.  -1: errno; EPIPE if the transport told of
+ * it.
  */
 int	 dialing_greet(struct opening *o, struct transport *t) MUST_CHECK;
 
 /*
- * Read the answer of execsrv-reach to that.  1: the transport is up now; 0: it
- * could not reach the server, for the reason in why; -1: malformed.
+ * Read the answer of execsrv-reach.  1: the transport is up now; 0: it could
+ * not reach the server, for the reason in why; -1: malformed.
  */
 int	 dialing_read_hello(struct transport *t, char *text, size_t len,
 	    char *why, size_t size, bool *is_permanent_out) MUST_CHECK;

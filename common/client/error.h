@@ -6,10 +6,7 @@
 
 #include "common/client/execsrv.h"
 
-/*
- * Write a reason; characters that are not printable become '?'.  With
- * EXECSRV_WHY_SYSTEM and EXECSRV_WHY_CONNECT errno is part of it.
- */
+/* What is not printable becomes '?'; WHY_SYSTEM and WHY_CONNECT add errno. */
 void	 execsrv_error_set(struct execsrv_error *e, enum execsrv_reason why,
 	    const char *fmt, ...) PRINTF(3, 4);
 void	 execsrv_error_vset(struct execsrv_error *e, enum execsrv_reason why,
@@ -19,8 +16,6 @@ void	 execsrv_error_vset(struct execsrv_error *e, enum execsrv_reason why,
 void	 execsrv_error_answer(struct execsrv_error *e, int64_t code,
 	    const char *text);
 
-/* Put "what: " before the text. */
+/* Put "what: " before the text; append "; " and what somebody else said. */
 void	 execsrv_error_prefix(struct execsrv_error *e, const char *what);
-
-/* Append "; " and what somebody else said. */
 void	 execsrv_error_add(struct execsrv_error *e, const char *said);

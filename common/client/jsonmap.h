@@ -63,13 +63,11 @@ struct jsonmap {
 #undef END
 
 /*
- * Write the members, without the braces.  0, or -1 with errno EINVAL, EILSEQ or
- * ENAMETOOLONG, and something that is not JSON.
+ * Write the members, without or with the braces.  0, or -1 with errno EINVAL,
+ * EILSEQ or ENAMETOOLONG, and something that is not JSON.
  */
 int	 execsrv_jsonmap_put(struct json_out *o, const struct jsonmap *map,
 	    const void *from) MUST_CHECK;
-
-/* The same with the braces. */
 int	 execsrv_jsonmap_put_object(struct json_out *o,
 	    const struct jsonmap *map, const void *from) MUST_CHECK;
 

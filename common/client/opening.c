@@ -168,6 +168,7 @@ opening_can(const struct opening *o, const char *name)
 	return false;
 }
 
+/* What execsrv-reach or a rendezvous has read may still get lost with them. */
 bool
 opening_has_receipts(const struct opening *o)
 {

@@ -1,8 +1,4 @@
-/*
- * How to open a session, and what is known about it then: the address, the
- * options of the caller, the results of initialize.  Embedded in its client;
- * data for the handshake.
- */
+/* How to open a session, and what initialize told.  Embedded in its client. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,7 +29,6 @@ struct opening {
 	bool			 takes;		/* it from its client */
 	bool			 operates;	/* and does nothing else */
 	char			 tag[24];	/* in ids, of such a session */
-	/* What initialize told. */
 	enum session_phase	 phase;
 	char			 session[128];	/* empty: none, or too long */
 	struct execsrv_overflow	 overflow;
@@ -44,12 +39,12 @@ struct opening {
 void	 opening_init(struct opening *o);
 void	 opening_fini(struct opening *o);
 
-/* Take name, token, times, session.  0, or -1 with the reason in e. */
+/* Take name, token, times, session.  Here: 0, or -1 with the reason in e. */
 int	 opening_take_options(struct opening *o,
 	    const struct execsrv_options *options, struct execsrv_error *e)
 	    MUST_CHECK;
 
-/* Set what to open: a URL; a command.  0, or -1 with the reason in e. */
+/* What to open: a URL; a command. */
 int	 opening_set_url(struct opening *o, const char *url,
 	    const struct execsrv_options *options, struct execsrv_error *e)
 	    MUST_CHECK;
@@ -64,7 +59,6 @@ int	 opening_put_initialize(const struct opening *o, struct buf *b)
 int	 opening_take_session(struct opening *o, const struct json *j,
 	    uint32_t result) MUST_CHECK;
 
-/* The server ends the session. */
 void	 opening_end(struct opening *o);
 
 enum session_phase opening_phase(const struct opening *o);
@@ -72,13 +66,8 @@ enum session_phase opening_phase(const struct opening *o);
 /* The id of a session that can be resumed, or NULL. */
 const char *opening_session(const struct opening *o);
 
-/* Whether the server has a capability, a row of cap.def. */
+/* Whether the server has a capability, a row of cap.def; wants receipts. */
 bool	 opening_can(const struct opening *o, const char *name);
-
-/*
- * Whether the server wants receipts: what execsrv-reach or a rendezvous has
- * read may still get lost with them.
- */
 bool	 opening_has_receipts(const struct opening *o);
 
 /* Write an id: a letter, and a number that no other client has used. */

@@ -1,8 +1,4 @@
-/*
- * Servers that take TLS, HTTP or Noise to reach: by execsrv-reach, a process of
- * its own.  It is told in a line what to reach, answers with one, and then a
- * line is a message (reach/reach.h).  Embedded in its opening.
- */
+/* Servers that execsrv-reach reaches (reach/reach_conn.h).  Embedded. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,9 +30,8 @@ void	 execsrv_reach_fini(struct execsrv_reach *r);
 const char *execsrv_reach_program(const struct execsrv_reach *r);
 
 /*
- * Write the line that says what is to be reached, with a token or NULL, to b,
- * which has room for EXECSRV_REACH_ASK_MAX bytes: a token must not be moved.
- * 0, or -1 with errno.
+ * What is to be reached, into b with room for EXECSRV_REACH_ASK_MAX bytes: a
+ * token (or NULL) must not be moved.  0, or -1 with errno.
  */
 int	 execsrv_reach_put_ask(const struct execsrv_reach *r, const char *token,
 	    int connect_ms, int silence_ms, struct buf *b) MUST_CHECK;

@@ -1,7 +1,4 @@
-/*
- * When to try the next connection, and for how long: pure, on a clock that the
- * caller reads.  Times are in ms.
- */
+/* When to try the next connection, and for how long.  Pure; in ms. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +12,7 @@ struct recovery {
 	uint64_t		 deadline;	/* of recovery; of opening */
 	uint64_t		 attempt_at;	/* it begins, or is given up */
 	unsigned		 backoff;	/* ms before the next attempt */
-	unsigned		 read_max;	/* bytes of one process/read */
+	unsigned		 read_max;
 	struct execsrv_error	 why;		/* it was lost, or not made */
 };
 
@@ -31,12 +28,12 @@ void	 recovery_open(struct recovery *r, uint64_t now, int ms);
 /* Give the attempt ms from now on; is_all: the whole opening, too. */
 void	 recovery_allow(struct recovery *r, uint64_t now, int ms, bool is_all);
 
-/* Set the next attempt in ms; after a backoff, as this one failed. */
+/*
+ * Next attempt: in ms; after a backoff, as this failed; the shortest backoff.
+ */
 void	 recovery_retry_in(struct recovery *r, uint64_t now, unsigned ms);
 void	 recovery_failed(struct recovery *r, uint64_t now,
 	    const struct execsrv_error *why);
-
-/* Make the next backoff the shortest. */
 void	 recovery_reset_backoff(struct recovery *r);
 
 /*
@@ -48,15 +45,12 @@ void	 recovery_lost(struct recovery *r, uint64_t now,
 	    const struct execsrv_error *why, bool was_behind);
 const struct execsrv_error *recovery_why(const struct recovery *r);
 
-/* Note progress: a request was answered, or output came. */
+/* A request was answered, or output came. */
 void	 recovery_progress(struct recovery *r);
 
-/* Whether the deadline has passed; whether an attempt begins or ends. */
+/* Whether the deadline has passed; an attempt begins or ends; ms to these. */
 bool	 recovery_is_over(const struct recovery *r, uint64_t now);
 bool	 recovery_is_due(const struct recovery *r, uint64_t now);
-
-/* Return the ms until one of them. */
 int	 recovery_wait_ms(const struct recovery *r, uint64_t now);
 
-/* Bytes to ask for in one process/read. */
 unsigned recovery_read_max(const struct recovery *r);

@@ -12,7 +12,7 @@
 void	 execsrv_put_value(struct json_out *o, const struct json *j,
 	    uint32_t tok);
 
-/* Check that a text is an array or object.  0, or -1: EINVAL, ENOMEM. */
+/* Whether it is an array or object.  0, or -1: EINVAL, ENOMEM. */
 int	 execsrv_check_json(const char *text, size_t len) MUST_CHECK;
 
 /* Copy the string at a token, cut to size with its NUL; else "". */

@@ -3,13 +3,13 @@
 
 #include "common/client/client.h"
 
-/* Take a notification; return whether it was about one of them. */
+/* Whether it was about one of them. */
 bool	 execsrv_http_note(struct execsrv *x, const struct json *j,
 	    const char *method, uint32_t params);
 
-/* The connection is lost: end the bodies that were not complete. */
+/* End the bodies that were not complete. */
 void	 execsrv_http_lost(struct execsrv *x);
 
-/* Free the memory of what was freed inside a hook; free all. */
+/* What was freed inside a hook; all. */
 void	 execsrv_http_free_deferred(struct execsrv *x);
 void	 execsrv_http_free_all(struct execsrv *x);

@@ -6,5 +6,5 @@
 /* Go on with transfers that were resumed outside the loop. */
 void	 execsrv_transfer_work(struct execsrv *x);
 
-/* Free all, without waiting for requests in flight. */
+/* Without waiting for requests in flight. */
 void	 execsrv_transfer_free_all(struct execsrv *x);

@@ -3,17 +3,16 @@
 
 #include "common/client/client.h"
 
-/* Take a notification; return whether it was about a process. */
+/* Whether it was about a process. */
 bool	 execsrv_process_note(struct execsrv *x, const struct json *j,
 	    const char *method, uint32_t params);
 
-/* Return the ms until a missing event is overdue, or -1. */
+/*
+ * For events that are missing: ms until one is overdue, or -1; begin anew,
+ * after a while without reading; lose the connection if one is overdue.
+ */
 int	 execsrv_process_wait_ms(const struct execsrv *x);
-
-/* Restart that time, after a while without reading. */
 void	 execsrv_process_restart_wait(struct execsrv *x);
-
-/* Lose the connection if an event is overdue. */
 void	 execsrv_process_check(struct execsrv *x);
 
 /*
@@ -26,6 +25,6 @@ bool	 execsrv_process_is_behind(const struct execsrv *x);
 /* The client failed: call on_lost of each process that has not ended. */
 void	 execsrv_process_lose_all(struct execsrv *x);
 
-/* Free the memory of what was freed inside a hook; free all. */
+/* What was freed inside a hook; all. */
 void	 execsrv_process_free_deferred(struct execsrv *x);
 void	 execsrv_process_free_all(struct execsrv *x);

@@ -25,7 +25,7 @@ struct event {
 	enum execsrv_stream	 stream;
 	int			 exit_code;
 	bool			 sandbox_denied;
-	bool			 is_unsure;	/* whether denied */
+	bool			 is_unsure;
 	uint8_t			*data;
 	size_t			 len;
 };
@@ -39,7 +39,7 @@ struct execsrv_process {
 	struct execsrv_hooks		 hooks;
 	void				*arg;
 	uint64_t			 next_seq;
-	bool				 is_behind;	/* catching up */
+	bool				 is_behind;
 	enum process_state		 state;
 	struct events			 early;		/* by seq */
 	size_t				 nearly, early_bytes;
@@ -56,15 +56,15 @@ process_is_closed(const struct execsrv_process *p)
 
 /* --- process.c --- */
 
-/* A process that was not requested yet; id: NULL for a new one. */
+/* Not requested yet; id: NULL for a new one. */
 struct execsrv_process *execsrv_process_new(struct execsrv *x, const char *id,
 		    const struct execsrv_hooks *hooks, void *arg);
 
-/* Enter another state; CLOSED may be entered again. */
+/* CLOSED may be entered again. */
 void		 execsrv_process_set_state(struct execsrv_process *p,
 		    enum process_state to);
 
-/* The answer to any request about it. */
+/* To any request about it. */
 execsrv_answer_fn execsrv_process_on_answer;
 
 /* --- request.c --- */
@@ -78,26 +78,18 @@ int		 execsrv_process_end(struct execsrv_process *p,
 
 /* --- event.c --- */
 
-/*
- * Take a notification, of p or (NULL) of an unknown process; return whether it
- * was about a process.
- */
+/* p or (NULL) an unknown one; whether it was about a process. */
 bool		 execsrv_event_note(struct execsrv_process *p,
 		    const struct json *j, const char *method,
 		    uint32_t params);
 
-/* As execsrv_process_wait_ms() and execsrv_process_restart_wait(). */
 int		 execsrv_event_wait_ms(const struct execsrv_process *p);
 void		 execsrv_event_restart_wait(struct execsrv_process *p);
 
-/* Deliver an event, or keep it until its turn. */
+/* Deliver an event, or keep it; those whose turn has come; an old exit. */
 void		 execsrv_event_take(struct execsrv_process *p,
 		    const struct event *ev);
-
-/* Deliver kept events whose turn has come. */
 void		 execsrv_event_take_early(struct execsrv_process *p);
-
-/* Deliver an exit that lies before all that is retained. */
 void		 execsrv_event_exited_before(struct execsrv_process *p,
 		    const struct event *ev);
 
@@ -124,7 +116,6 @@ void		 execsrv_process_ask_read(struct execsrv_process *p,
 void		 execsrv_process_on_read(struct execsrv_process *p,
 		    const struct execsrv_answer *a);
 
-/* Its output is lost: on_lost. */
 void		 execsrv_process_lose(struct execsrv_process *p,
 		    const struct execsrv_error *why);
 

@@ -1,15 +1,9 @@
 /*
- * A connection for libexecsrv that needs TLS, HTTP or Noise.  The library sends
- * the target in a line (reach_target.h), and gets one when it is connected:
- *
- *	{"ready":true}
- *
- * Then both sides send JSON-RPC messages, one per line.  The last line, instead
- * of "ready" or at any time after it, may be:
- *
- *	{"error":"words","permanent":false}
- *
- * permanent: another attempt would fail the same way.
+ * A connection for libexecsrv that needs TLS, HTTP or Noise.  It sends the
+ * target in a line (reach_target.h), and gets {"ready":true} when it is
+ * connected; then both sides send JSON-RPC messages, a line each.  The last
+ * line, at any time, may be {"error":"words","permanent":false}; permanent:
+ * another attempt would fail the same way.
  */
 #pragma once
 
@@ -21,25 +15,18 @@
 struct reach;
 struct remote;
 
-/* A kind of target. */
 struct reach_ops {
-	/* Start to connect: 0, or -1 after reach_fail(). */
+	/* 0, or -1 after reach_fail(). */
 	int	(*start)(struct reach *r);
 	void	(*fini)(struct reach *r);
-	/* The websocket is connected. */
 	void	(*on_open)(struct reach *r);
 	void	(*on_message)(struct reach *r, uint8_t *data, size_t len,
 		    bool is_binary);
-	/*
-	 * Send a frame, of stdio_peer_first() or its own; false: none to send.
-	 */
+	/* A frame, of stdio_peer_first() or its own; false: none. */
 	bool	(*send)(struct reach *r);
 	/* The library can take messages again. */
 	void	(*on_room)(struct reach *r);
-	/*
-	 * The websocket ended, or connecting failed.  true: handled here;
-	 * false: report it to the library.
-	 */
+	/* It ended, or could not connect.  false: report it to the library. */
 	bool	(*on_end)(struct reach *r, unsigned status, const char *why);
 };
 
@@ -52,17 +39,17 @@ struct reach {
 	struct reach_target			 reach_target;
 	struct target			 target;	/* parsed url */
 	char				*authorization;	/* locked; or NULL */
-	const struct reach_ops		*ops;		/* of this kind */
+	const struct reach_ops		*ops;
 	struct stdio_peer			 stdio_peer;
 	struct wsock			*sock;
-	struct wsock_text		 text;		/* reach_direct.c */
+	struct wsock_text		 text;
 	struct remote			*remote;	/* locked; or NULL */
 	struct wsloop_timer		 silence, late;
 	bool				 is_ready, is_leaving, is_ending;
 	bool				 is_pinged, must_ping, must_pong;
 	bool				 was_full;
 	uint64_t			 heard;		/* ms, on_silence() */
-	char				 why[256];	/* of reach_fail() */
+	char				 why[256];
 	bool				 is_permanent;
 };
 
@@ -77,13 +64,11 @@ void	 reach_fini(struct reach *r);
 void	 reach_run(struct reach *r, int fd);
 
 /*
- * Connect a websocket, within ms, for messages of at most max bytes.  0, or -1
- * after reach_fail().
+ * Connect, within ms, for messages of up to max bytes.  -1 after reach_fail().
  */
 int	 reach_connect(struct reach *r, const struct target *t, uint64_t ms,
 	    size_t max);
 
-/* Free the websocket. */
 void	 reach_disconnect(struct reach *r);
 
 /* The server is connected: tell the library. */

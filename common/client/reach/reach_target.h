@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REACH_TARGET_MAX	(16 * 1024)	/* bytes of the line */
+#define REACH_TARGET_MAX	(16 * 1024)
 
 struct reach_target {
 	const char	*url;
@@ -23,9 +23,6 @@ struct reach_target {
 	uint64_t	 connect_ms, silence_ms;
 };
 
-/*
- * Parse the line.  Writes to text, and g points into it.  0, or -1 with errno
- * EINVAL or ENOMEM.
- */
+/* Cuts up text, which g points into.  0, or -1 with errno EINVAL, ENOMEM. */
 int	 reach_target_read(struct reach_target *g, char *text, size_t len)
 	    MUST_CHECK;

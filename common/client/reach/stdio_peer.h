@@ -1,6 +1,6 @@
 /*
- * The socket to libexecsrv: one message per line in both directions, and at
- * most one at a time in each (back-pressure instead of a queue).
+ * The socket to libexecsrv: a message is a line, and at most one at a time is
+ * queued in each direction (back-pressure).
  */
 #pragma once
 
@@ -33,17 +33,17 @@ struct stdio_peer {
 };
 
 /*
- * Wait for the first line, and read not a byte more.  Its length without the
- * newline, or -1: EOF, an error, or longer than size.
+ * Read the first line, and no byte more.  Its length without the newline, or
+ * -1: EOF, an error, or longer than size.
  */
 ssize_t	 stdio_peer_read_first(int fd, char *out, size_t size) MUST_CHECK;
 
-/* Begin after the first line; fd stays the caller's.  0, or -1 with errno. */
+/* After the first line; fd stays the caller's.  0, or -1 with errno. */
 int	 stdio_peer_init(struct stdio_peer *p, int fd, struct wsloop *l,
 	    const struct stdio_peer_events *events, void *arg) MUST_CHECK;
 void	 stdio_peer_fini(struct stdio_peer *p);
 
-/* Return the current line, valid until stdio_peer_drop(); false: none. */
+/* The current line, valid until stdio_peer_drop(); false: none. */
 bool	 stdio_peer_first(const struct stdio_peer *p, const uint8_t **data_out,
 	    size_t *len_out);
 void	 stdio_peer_drop(struct stdio_peer *p);
@@ -52,8 +52,8 @@ void	 stdio_peer_drop(struct stdio_peer *p);
 bool	 stdio_peer_is_over(const struct stdio_peer *p);
 
 /*
- * Send a message as a line; newlines in data are replaced by blanks.  Call it
- * only when not full, except for a last short line.  0, or -1 with errno.
+ * Send a line; newlines become blanks.  Not when full, but for a last short
+ * one.
  */
 int	 stdio_peer_put(struct stdio_peer *p, uint8_t *data, size_t len)
 	    MUST_CHECK;

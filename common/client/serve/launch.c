@@ -98,6 +98,11 @@ launch_start(const struct launch *how,
 	return errno == 0 ? 0 : -1;
 }
 
+/*
+ * A server of ours has a process group of its own, so that signals of a
+ * terminal do not reach it.  A pidfd names it even after somebody else waited
+ * for it.
+ */
 int
 execsrv_launch(const struct launch *how, struct launched *out)
 {

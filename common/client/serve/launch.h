@@ -10,8 +10,7 @@
 
 struct launched {
 	pid_t	 pid;		/* 0: none */
-	int	 pidfd;		/* names it even after somebody else waited
-				   for it; -1 on old kernels */
+	int	 pidfd;		/* -1 on old kernels */
 };
 
 struct launch {
@@ -20,17 +19,15 @@ struct launch {
 	const int		*fds;	/* its descriptors 0, 1, ... */
 	size_t			 nfds;	/* up to LAUNCH_FDS */
 	/*
-	 * A server of ours: a program by its path, in a process group of its
-	 * own, so that signals of a terminal do not reach it, without our other
-	 * descriptors and the variables that address servers.  Otherwise any
-	 * command.
+	 * A server of ours, by its path: in a process group of its own, without
+	 * our other descriptors and the variables that address servers.
 	 */
 	bool			 is_server;
 };
 
 #define LAUNCH_FDS	8
 
-/* Start it.  0, or -1 with errno. */
+/* 0, or -1 with errno. */
 int	 execsrv_launch(const struct launch *how, struct launched *out)
 	    MUST_CHECK;
 
@@ -39,24 +36,15 @@ void	 execsrv_launched_signal(const struct launched *l, int sig);
 /* Wait for its end for ms; false: it runs, or there is no pidfd. */
 bool	 execsrv_launched_ends(const struct launched *l, int ms);
 
-/* Wait for its end for ms; its status, as below, or -1: it runs, or unknown. */
+/* The same; its status, as below, or -1: it runs, or unknown. */
 int	 execsrv_launched_ended(const struct launched *l, int ms);
 
-/*
- * Wait for its end and return its status: 128 + N after signal N, -1: unknown.
- * The pidfd stays readable.
- */
+/* Wait for the end: 128 + N after signal N, -1: unknown.  Keeps the pidfd. */
 int	 execsrv_launched_status(struct launched *l);
 
-/*
- * The path of execsrvd: wanted, or $EXECSRVD, or where it is installed.  0, or
- * -1 with the reason in e.
- */
+/* wanted, or $EXECSRVD, or where it is installed.  0, or -1: why, in e. */
 int	 execsrv_find_server(const char *wanted, char path[PATH_MAX],
 	    struct execsrv_error *e) MUST_CHECK;
 
-/*
- * Read what a server wrote to its standard error, a nonblocking pipe, and copy
- * the last line of it.  Return whether there was one.
- */
+/* Copy the last line of standard error, a nonblocking pipe; if there is one. */
 bool	 execsrv_last_line(int fd, char *text, size_t size);

@@ -9,14 +9,14 @@
 struct execsrv_server {
 	struct launched		 child;
 	int			 in;		/* its input: it ends with it */
-	int			 log;		/* its standard error */
-	int			 notify;	/* its --notify-fd */
+	int			 log;
+	int			 notify;
 	int			 epoll;		/* of these */
 	execsrv_log_fn		*on_log;	/* or NULL */
 	void			*arg;
 	char			*environment;	/* of conf, or NULL */
 	bool			 has_frames;	/* credentials are sent to in */
-	char			 said[SERVE_LINE_MAX];	/* an unfinished line */
+	char			 said[SERVE_LINE_MAX];
 	size_t			 nsaid;
 	bool			 is_cut;	/* skip the rest of the line */
 	char			**urls;
@@ -32,27 +32,22 @@ struct execsrv_server {
 	struct execsrv_error	 why;
 };
 
-/* Free it; its process is not ended by this. */
+/* Its process is not ended by this. */
 void	 execsrv_server_free(struct execsrv_server **sp);
 
 /* --- serve_log.c --- */
 
-/* Pass on the whole lines in said, and keep the rest. */
+/* Pass on the whole lines in said; at the end what is left, too. */
 void	 execsrv_serve_log(struct execsrv_server *s);
-
-/* The log has ended: what is left is a line. */
 void	 execsrv_serve_log_end(struct execsrv_server *s);
 
 /* --- serve_argv.c --- */
 
-/*
- * The command line; the caller frees it and then control, which is part of it.
- * NULL with errno ENOMEM.
- */
+/* For free(), and then control, part of it.  NULL with errno ENOMEM. */
 const char	**execsrv_serve_argv(const struct execsrv_serve *conf,
 		    const char *path, char **control_out);
 
-/* Whether it is printable ASCII without blanks, as HTTP fields want it. */
+/* Printable ASCII without blanks, as HTTP fields want it? */
 bool		 execsrv_serve_is_credential(const char *text);
 
 /* Check what is asked for.  0, or -1 with the reason in e. */

@@ -12,17 +12,13 @@
 #define EXECSRV_TOKEN_MAX	4096
 #define EXECSRV_REQUEST_MAX	(1024 + EXECSRV_TOKEN_MAX)
 
-/*
- * Write the request, with a bearer token or NULL.  Return its length, always
- * less than size; 0: there is no room.
- */
+/* With a bearer token or NULL.  The length, less than size; 0: no room. */
 size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
 	    const char *key, const char *token, char *out, size_t size);
 
 /*
  * Judge the answer, a head of len bytes with its empty line, of which all bytes
- * have arrived with what follows.  0, or -1 with the reason in e, and what the
- * server says of it.
+ * have arrived with what follows.  0, or -1 with e, and what the server says.
  */
 int	 execsrv_upgrade_judge(const char *head, size_t len, size_t all,
 	    const char *key, struct execsrv_error *e) MUST_CHECK;

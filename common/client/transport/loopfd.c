@@ -27,6 +27,7 @@ loopfd_fini(struct loopfd *l)
 	fd_close(&l->epoll);
 }
 
+/* Programs that wait in our own calls do not need it. */
 int
 loopfd_open(struct loopfd *l, int wake)
 {

@@ -1,7 +1,5 @@
 /*
- * One descriptor for other event loops: an epoll instance with a timer and the
- * socket, which changes.  Made when first asked for, as programs that wait in
- * our own calls do not need it.  Embedded in its transport.
+ * One descriptor for other event loops: epoll with timer and socket.  Embedded.
  */
 #pragma once
 
@@ -27,11 +25,7 @@ int	 loopfd_watch(struct loopfd *l, int fd, short events) MUST_CHECK;
 /* Stop watching a socket that is about to be closed. */
 void	 loopfd_unwatch(struct loopfd *l);
 
-/* Let the timer fire in ms at the latest; -1: it need not. */
+/* Let the timer fire in ms, or sooner (-1: need not); at once; clear it. */
 void	 loopfd_arm(struct loopfd *l, uint64_t now, int ms);
-
-/* Let it fire at once, whatever it was armed for. */
 void	 loopfd_fire(struct loopfd *l, uint64_t now);
-
-/* Clear the timer, if it fired. */
 void	 loopfd_take_timer(struct loopfd *l);

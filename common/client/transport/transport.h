@@ -1,9 +1,8 @@
 /*
- * One connection to a server after another: a socket, or a child with a socket
- * as its standard input and output, that carries WebSocket frames or lines.
- * Messages in, messages out.  Embedded in its client, which hears of what
- * happens by events; after on_lost and on_failed nothing goes in or out until
- * transport_close().
+ * One connection after another: a socket, or a child with one as its standard
+ * input and output, that carries WebSocket frames or lines.  Embedded in its
+ * client, which hears by events; after on_lost and on_failed nothing goes in or
+ * out until transport_close().
  */
 #pragma once
 
@@ -20,7 +19,7 @@
 #include "common/net/ws.h"
 
 enum transport_state {
-	TRANSPORT_CLOSED,	/* no socket */
+	TRANSPORT_CLOSED,
 	TRANSPORT_CONNECTING,	/* connect(2) is under way */
 	TRANSPORT_UPGRADING,	/* the answer to the upgrade is awaited */
 	TRANSPORT_UP,		/* messages go both ways */
@@ -28,11 +27,11 @@ enum transport_state {
 };
 
 struct transport_events {
-	/* A message; text is writable and valid during the call. */
+	/* text is writable and valid during the call. */
 	void	(*on_message)(void *arg, char *text, size_t len);
 	/* The answer to transport_hello(), a line like a message. */
 	void	(*on_hello)(void *arg, char *text, size_t len);
-	/* The connection is lost; another one may be tried. */
+	/* Another one may be tried. */
 	void	(*on_lost)(void *arg, const struct execsrv_error *why);
 	/* Another connection would not help. */
 	void	(*on_failed)(void *arg, const struct execsrv_error *why);
@@ -51,10 +50,10 @@ struct transport {
 	struct launched			 child;
 	int				 log;		/* of it, or -1 */
 	struct loopfd			 loop;
-	int				 wake;		/* an eventfd */
+	int				 wake;
 	bool				 is_lines;	/* no WebSocket */
-	bool				 is_paused;	/* nothing is read */
-	bool				 was_up;	/* this connection */
+	bool				 is_paused;
+	bool				 was_up;
 	char				 key[EXECSRV_KEY_LEN + 1];
 	struct buf			 head;		/* upgrading; lines */
 	struct ws_reader		 reader;
@@ -76,33 +75,29 @@ int	 transport_init(struct transport *t,
 	    const struct transport_events *events, void *arg) MUST_CHECK;
 void	 transport_fini(struct transport *t);
 
-/* The time of its clock, ms. */
+/* The time of its clock, in ms; when something last came from the server. */
 uint64_t transport_now(const struct transport *t);
-
-/* When something last came from the server, ms. */
 uint64_t transport_last_received(const struct transport *t);
 
 /* --- opening and closing --- */
 
-/* CLOSED to CONNECTING: a socket.  0, or -1 with errno. */
+/*
+ * CLOSED to CONNECTING: a socket; or a child, which speaks in lines, is_server:
+ * one of ours, by its path (struct launch), whose standard error is read.  0,
+ * or -1 with errno.
+ */
 int	 transport_connect(struct transport *t,
 	    const struct execsrv_address *a) MUST_CHECK;
-
-/*
- * The same with a child, which speaks in lines.  is_server: one of ours, by its
- * path (struct launch), whose standard error is read.  0, or -1 with errno.
- */
 int	 transport_spawn(struct transport *t, const char *const *argv,
 	    char **env, bool is_server) MUST_CHECK;
 
-/* Return how connect(2) ended: 0, or an errno. */
+/* How connect(2) ended: 0, or an errno. */
 int	 transport_connect_error(const struct transport *t);
 
 /*
  * From CONNECTING, one of these: request a WebSocket, with a bearer token or
- * NULL; send bytes that are answered by on_hello, after which
- * transport_up() is called; or go UP at once.  0, or -1: lost (upgrade), errno
- * (hello).
+ * NULL; send bytes that are answered by on_hello, after which transport_up() is
+ * called; or go UP at once.  0, or -1: lost (upgrade), errno (hello).
  */
 int	 transport_upgrade(struct transport *t,
 	    const struct execsrv_address *a, const char *token);
@@ -114,7 +109,6 @@ bool	 transport_is_connecting(const struct transport *t);
 bool	 transport_is_upgrading(const struct transport *t);
 bool	 transport_is_up(const struct transport *t);
 
-/* Whether it was, until it was lost. */
 bool	 transport_was_up(const struct transport *t);
 bool	 transport_has_child(const struct transport *t);
 
@@ -130,25 +124,23 @@ int	 transport_send_close(struct transport *t);
 /* Close the child's input and wait for its end; kill it if it is slow. */
 void	 transport_end_child(struct transport *t);
 
-/* Return the status of a child that has just ended, or -1. */
+/* The status of a child that has just ended, or -1. */
 int	 transport_child_status(const struct transport *t);
 
 /* Copy the last line of the child's standard error; false: none. */
 bool	 transport_last_line(const struct transport *t, char *text,
 	    size_t size);
 
-/* --- messages --- */
+/* --- messages: 0, or -1: it is not up (send: errno EPIPE) --- */
 
-/* Send a message.  0, or -1 with errno EPIPE: it is not up. */
 int	 transport_send(struct transport *t, const void *data, size_t len);
 
-/* Write unsent output to the socket.  0, or -1: it is not up. */
+/* Write unsent output to the socket. */
 int	 transport_flush(struct transport *t);
 
-/* Whether there is unsent output. */
 bool	 transport_has_output(const struct transport *t);
 
-/* Take len bytes of the server.  0, or -1: it is neither up nor upgrading. */
+/* Take len bytes of the server.  -1: it is neither up nor upgrading. */
 int	 transport_feed(struct transport *t, const void *data, size_t len)
 	    MUST_CHECK;
 
@@ -157,31 +149,25 @@ void	 transport_pause(struct transport *t, bool is_paused);
 
 /* --- for loops --- */
 
-/* Return what to poll(2) the socket for; 0: nothing. */
+/* What to poll(2) the socket for; 0: nothing; and the socket, or -1. */
 short	 transport_poll_events(const struct transport *t);
-
-/* The socket to poll(2); -1: there is nothing to poll it for. */
 int	 transport_fd(const struct transport *t);
 
 /*
- * poll(2) it for that, up to ms (-1: for ever), or until transport_wake();
- * return its revents.
+ * Do so, for ms (-1: for ever), or until transport_wake(), from any thread or
+ * signal handler; return its revents.
  */
 short	 transport_poll(const struct transport *t, int ms);
-
-/* End transport_poll(), from any thread or signal handler. */
 void	 transport_wake(const struct transport *t);
 
 /* Read, as poll(2) said; send pongs. */
 void	 transport_handle(struct transport *t, short revents);
 
-/* Return the ms until a heartbeat or a ping is due, or -1. */
+/* The ms until a heartbeat or a ping is due, or -1. */
 int	 transport_wait_ms(const struct transport *t);
 
-/* Send a ping to a silent server; give up one that did not answer it. */
+/* Ping a silent server, or give it up; for how long it may be silent. */
 void	 transport_check_silence(struct transport *t);
-
-/* Give up a server that is silent for ms. */
 void	 transport_set_silence(struct transport *t, int ms);
 int	 transport_silence(const struct transport *t);
 

@@ -11,8 +11,6 @@ int	 transport_lose(struct transport *t, enum execsrv_reason why,
 int	 transport_fail(struct transport *t, enum execsrv_reason why,
 	    const char *fmt, ...) PRINTF(3, 4);
 int	 transport_fail_memory(struct transport *t);
-
-/* The same for a reason that is there already. */
 int	 transport_lose_as(struct transport *t, const struct execsrv_error *e);
 int	 transport_fail_as(struct transport *t, const struct execsrv_error *e);
 
@@ -25,18 +23,15 @@ void	 frames_fini(struct transport *t);
 int	 frames_put(struct transport *t, enum ws_opcode opcode,
 	    const void *data, size_t len);
 
-/* Put and flush a control frame, if it is up. */
+/* Put and flush a control frame, if up; answer the last ping, if room. */
 void	 frames_control(struct transport *t, enum ws_opcode opcode,
 	    const void *data, size_t len);
-
-/* Answer the last ping, if there is room. */
 void	 frames_send_pong(struct transport *t);
 
-/* As transport_feed(). */
 int	 frames_feed(struct transport *t, const void *data, size_t len)
 	    MUST_CHECK;
 
-/* The same without a copy: room for frames; n bytes are in it. */
+/* As transport_feed(); without a copy: room for frames; n bytes are in it. */
 uint8_t	*frames_room(struct transport *t, size_t min, size_t *size_out);
 int	 frames_fed(struct transport *t, size_t n) MUST_CHECK;
 
@@ -45,7 +40,6 @@ int	 frames_fed(struct transport *t, size_t n) MUST_CHECK;
 /* Put a message as a line, its line breaks as blanks.  0, or -1: it failed. */
 int	 lines_put(struct transport *t, const void *data, size_t len);
 
-/* As transport_feed(). */
 int	 lines_feed(struct transport *t, const void *data, size_t len)
 	    MUST_CHECK;
 
