@@ -311,6 +311,10 @@ START_TEST(test_proxyv2)
 				    SIGNATURE "\x11\x11\0\0",
 				    SIGNATURE "\x21\x11\x7f\0", "GET / HTTP",
 				    "\r\n\r\n\r" };
+	static const char	 cut[] = SIGNATURE "\x21\x11\0\x0b"
+				    "\x0a\x01\x02\x03\x7f\0\0\1\1\2\3\4";
+	static const char	 cut6[] = SIGNATURE "\x21\x21\0\x0c"
+				    "\x0a\x01\x02\x03\x7f\0\0\1\1\2\3\4";
 	char			 a[INET6_ADDRSTRLEN];
 	size_t			 i;
 
@@ -326,6 +330,8 @@ START_TEST(test_proxyv2)
 		ck_assert_int_eq(proxyv2_read(bad[i], 16, a), -1);
 	ck_assert_int_eq(proxyv2_read(bad[3], 10, a), -1);
 	ck_assert_int_eq(proxyv2_read(bad[4], 5, a), -1);
+	ck_assert_int_eq(proxyv2_read(cut, sizeof(cut) - 1, a), -1);
+	ck_assert_int_eq(proxyv2_read(cut6, sizeof(cut6) - 1, a), -1);
 }
 END_TEST
 

@@ -31,10 +31,13 @@ proxyv2_read(const void *data, size_t len, char address_out[INET6_ADDRSTRLEN])
 		return -1;
 	if (len < HEAD + n)
 		return 0;
-	if (at[12] == VERSION_PROXY && at[13] == TCP4 && n >= IPV4_LEN)
+	if (at[12] == VERSION_PROXY && at[13] == TCP4)
 		family = AF_INET;
-	else if (at[12] == VERSION_PROXY && at[13] == TCP6 && n >= IPV6_LEN)
+	else if (at[12] == VERSION_PROXY && at[13] == TCP6)
 		family = AF_INET6;
+	if ((family == AF_INET && n < IPV4_LEN) ||
+	    (family == AF_INET6 && n < IPV6_LEN))
+		return -1;
 	if (family != 0 && inet_ntop(family, at + HEAD, address_out,
 	    INET6_ADDRSTRLEN) == NULL)
 		return -1;
