@@ -393,6 +393,26 @@ def configurations():
             ("tokens", "x sha256:%s uid=0\n" % ("0" * 64), "none of")):
         status, said = complaint("", **{name: text})
         check(status == 78 and words in said, "%d %s" % (status, said))
+    certificate(hub)
+    with open(hub.path("cert"), encoding="ascii") as f:
+        cert = f.read()
+    with open(hub.path("key"), encoding="ascii") as f:
+        key = f.read()
+    certificate(hub)
+    hub.settings = "Certificate one"
+    for one, words in (
+            (cert + key, ""), (key + cert, ""), ("x\n", "one: it has no cert"),
+            (key, "one: it has no cert"), (cert, "one: it has no private")):
+        status, said = complaint("", one=one)
+        check((status == 0) == (not words) and words in said, said)
+    hub.settings = "Certificate one\nCertificateKey two"
+    for two, words in (
+            (key, ""), ("x\n", "two: it has no private"),
+            (open(hub.path("key"), encoding="ascii").read(),
+             "CertificateKey %s: its key is not that of" % hub.path("two"))):
+        status, said = complaint("", one=cert, two=two)
+        check((status == 0) == (not words) and words in said, said)
+    hub.settings = ""
     for text, keys, words in (
             ("", '{"keys":[]}', "needs BearerAudience"),
             ("BearerAudience x\n", "", "not JSON"),

@@ -405,15 +405,6 @@ site_take_secret(struct site *s, const struct site_files *f,
 	    "empty", path);
 }
 
-static int
-site_tls_fail(const char *path, struct conf_error *e)
-{
-	char	 why[160];
-
-	ERR_error_string_n(ERR_get_error(), why, sizeof(why));
-	return conf_fail(e, "Certificate %.200s: %s", path, why);
-}
-
 static BIO *
 site_bio(const struct site_files *f, enum site_file which)
 {
@@ -421,39 +412,42 @@ site_bio(const struct site_files *f, enum site_file which)
 	    (int)f->file[which].len);
 }
 
-/* The first certificate of the file is ours, the others its chain. */
-static int
+/*
+ * The first certificate of the file is ours, the others its chain.  NULL, or
+ * what is wrong.
+ */
+static const char *
 site_use_chain(SSL_CTX *tls, BIO *in)
 {
 	X509	*cert;
 	int	 r;
 
 	if ((cert = PEM_read_bio_X509_AUX(in, NULL, NULL, NULL)) == NULL)
-		return -1;
+		return "it has no certificate (PEM)";
 	r = SSL_CTX_use_certificate(tls, cert);
 	X509_free(cert);
 	if (r != 1)
-		return -1;
+		return "its certificate cannot be used";
 	while ((cert = PEM_read_bio_X509(in, NULL, NULL, NULL)) != NULL)
 		if (SSL_CTX_add0_chain_cert(tls, cert) != 1) {
 			X509_free(cert);
-			return -1;
+			return "its chain cannot be used";
 		}
-	ERR_clear_error();
-	return 0;
+	return NULL;
 }
 
-static int
+static const char *
 site_use_key(SSL_CTX *tls, BIO *in)
 {
 	EVP_PKEY	*key;
 	int		 r;
 
 	if ((key = PEM_read_bio_PrivateKey(in, NULL, NULL, NULL)) == NULL)
-		return -1;
+		return "it has no private key (PEM)";
 	r = SSL_CTX_use_PrivateKey(tls, key);
 	EVP_PKEY_free(key);
-	return r == 1 && SSL_CTX_check_private_key(tls) == 1 ? 0 : -1;
+	return r == 1 && SSL_CTX_check_private_key(tls) == 1 ? NULL :
+	    "its key is not that of the certificate";
 }
 
 static void
@@ -469,9 +463,10 @@ static int
 site_take_certificate(struct site *s, const struct site_files *f,
     struct conf_error *e)
 {
+	const char	*why = "there is no memory for it";
+	const char	*in = s->conf.certificate;
 	BIO		*chain = NULL, *key = NULL;
 	enum site_file	 where;
-	int		 r = -1;
 
 	if (f->file[SITE_KEY].text == NULL)
 		return 0;
@@ -480,20 +475,24 @@ site_take_certificate(struct site *s, const struct site_files *f,
 	if (keymem_reserve(s->conf.max_connections) == -1)
 		return conf_fail(e, "MaxConnections: there is no memory for "
 		    "their keys");
-	ERR_clear_error();
 	keymem_wipe(true);
 	if ((s->tls = SSL_CTX_new(TLS_server_method())) != NULL &&
 	    (chain = site_bio(f, where)) != NULL &&
 	    (key = site_bio(f, SITE_KEY)) != NULL &&
 	    SSL_CTX_set_min_proto_version(s->tls, TLS1_2_VERSION) == 1 &&
 	    SSL_CTX_set_num_tickets(s->tls, 0) == 1 &&
-	    site_use_chain(s->tls, chain) == 0)
-		r = site_use_key(s->tls, key);
+	    (why = site_use_chain(s->tls, chain)) == NULL &&
+	    (why = site_use_key(s->tls, key)) != NULL &&
+	    s->conf.certificate_key[0] != '\0')
+		in = s->conf.certificate_key;
 	BIO_free(chain);
 	BIO_free(key);
 	keymem_wipe(false);
-	if (r == -1)
-		return site_tls_fail(s->conf.certificate, e);
+	ERR_clear_error();
+	if (why != NULL)
+		return conf_fail(e, "%s %.200s: %s", in ==
+		    s->conf.certificate ? "Certificate" : "CertificateKey", in,
+		    why);
 	SSL_CTX_set_session_cache_mode(s->tls, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_options(s->tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
 	    SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
