@@ -58,7 +58,9 @@ hubmetrics_rows(const struct hub *h, struct buf *b)
 	for (i = 0; i < HUB_STATS; i++)
 		if (rows[i].reason != NULL && hubmetrics_line(b,
 		    "execsrv_hub_refused_total{reason=\"%s\"} %llu\n",
-		    rows[i].reason, (unsigned long long)h->stat[i]) == -1)
+		    rows[i].reason, (unsigned long long)(h->stat[i] +
+		    (i == HUBWHY_malformed ? h->doors.counts.malformed : 0)))
+		    == -1)
 			return -1;
 	return 0;
 }
@@ -118,6 +120,8 @@ hubmetrics_put(const struct hub *h, struct buf *b)
 		    "their sender's", c->dropped },
 		{ "streams_total", "counter", "streams opened",
 		    c->streams_opened },
+		{ "streams_refused_total", "counter", "streams beyond those "
+		    "that an executor may have", c->streams_refused },
 		{ "stops_total", "counter", "streams that executors were told "
 		    "to stop, for harnesses that read slowly", c->stops },
 		{ "stalls_total", "counter", "harnesses that read too slowly, "

@@ -413,6 +413,8 @@ Match Harness token:ci
             x.expect(frames.resume(b"%d" % n))
         many[1].send(frames.resume(b"more"))
         check(many[1].reset() == (b"more", b"too_many_streams"), "reset")
+        check(hub.metrics()["execsrv_hub_streams_refused_total"] == 1,
+              "counted")
         h.send(frames.reset(b"5"))
         x.expect(frames.reset(b"5"))
         many[1].send(frames.resume(b"more"))
@@ -749,6 +751,8 @@ def strangers():
                     b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
                     b"chunked\r\n\r\n"):
             check(hub.raw(bad).status in (400, 411, 431, 505), "%r" % bad)
+        check(hub.metrics()['execsrv_hub_refused_total{reason="malformed"}']
+              == 6, "counted")
         began = time.monotonic()
         last = socket.create_connection(("127.0.0.1", hub.port), LIMIT)
         last.sendall(b"GET / HT")

@@ -234,6 +234,7 @@ door_take_proxy(struct door *d)
 	long	 n = proxyv2_read(buf_data(&d->in), d->in.len, address);
 
 	if (n == -1) {
+		d->all->counts.malformed++;
 		door_free(&d);
 		return false;
 	}
@@ -262,6 +263,7 @@ door_take_head(struct door *d)
 	if (status == 0 && d->request.body > LIMIT_HUB_BODY)
 		status = 413;
 	if (status != 0) {
+		d->all->counts.malformed++;
 		door_error(&d, status, NULL, "invalid_request",
 		    "the request is malformed");
 		return false;

@@ -21,6 +21,7 @@ struct door_events {
 
 struct door_counts {
 	uint64_t	 accepted, requests, timeouts, crowded, full, strangers;
+	uint64_t	 malformed;	/* no request of HTTP, or too large */
 };
 
 struct doors {

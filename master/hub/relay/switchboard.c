@@ -367,6 +367,7 @@ harness_on_message(void *arg, const uint8_t *data, size_t len)
 	}
 	if ((s = stream_find(x, head.id)) == NULL && !head.is_reset &&
 	    (s = stream_claim(h, head.id)) == NULL) {
+		x->board->counts.streams_refused++;
 		board_reset(&h->link, head.id, "too_many_streams");
 		return;
 	}

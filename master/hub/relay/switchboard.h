@@ -69,6 +69,7 @@ struct switchboard_counts {
 	uint64_t	 stalls;		/* harnesses too slow */
 	uint64_t	 stops;			/* streams told to wait */
 	uint64_t	 streams_opened;
+	uint64_t	 streams_refused;	/* too many of an executor */
 };
 
 struct switchboard {
