@@ -46,7 +46,6 @@
 
 #define PING_TURN	5		/* ms between two looks for a pong */
 
-#define NO_ENVIRONMENT	"no such environment is attached"
 #define NO_ANSWER	"its hub does not answer, or the engine"
 
 typedef void	 hubctl_fn(struct hubctl_client *c, const struct json *j);
@@ -60,6 +59,17 @@ static bool
 hubclient_asks_others(const struct hubctl_client *c)
 {
 	return !hubclient_is_guest(c) && c->ctl->hub->engine->is_shared;
+}
+
+/* Who asks for several wants to know of which one it is said. */
+static void
+hubclient_fail_environment(struct hubctl_client *c)
+{
+	char	 why[64 + sizeof(c->environment)];
+
+	snprintf(why, sizeof(why), "%s: no such environment is attached",
+	    c->environment);
+	hubclient_fail(c, why);
 }
 
 /* Lines of the hub that answers, as they are; or there is none. */
@@ -77,9 +87,10 @@ hubclient_on_answer(void *arg, struct span text, unsigned silent)
 		return;
 	}
 	c->waiting = FOR_NOTHING;
-	if (!c->has_heard)
+	if (!c->has_heard && silent == 0 && c->environment[0] != '\0')
+		hubclient_fail_environment(c);
+	else if (!c->has_heard)
 		hubclient_fail(c, silent > 0 ? NO_ANSWER :
-		    c->environment[0] != '\0' ? NO_ENVIRONMENT :
 		    "there is no such hub");
 	hubclient_process(c);
 }
@@ -162,7 +173,10 @@ hubclient_on_place(void *arg, enum engine_answer answer,
 		hubclient_ask(c, c->environment, NULL);
 		return;
 	}
-	hubclient_fail(c, answer == ENGINE_DOWN ? NO_ANSWER : NO_ENVIRONMENT);
+	if (answer == ENGINE_DOWN)
+		hubclient_fail(c, NO_ANSWER);
+	else
+		hubclient_fail_environment(c);
 	hubclient_process(c);
 }
 
@@ -181,7 +195,7 @@ hubclient_executor(struct hubctl_client *c, const struct json *j)
 	if (x != NULL || !hubclient_asks_others(c) ||
 	    !environment_is_valid((struct span){ c->environment,
 	    strlen(c->environment) })) {
-		hubclient_fail(c, NO_ENVIRONMENT);
+		hubclient_fail_environment(c);
 	} else if (c->far == NULL) {
 		hubclient_ask(c, c->environment, NULL);
 	} else {

@@ -134,7 +134,7 @@ def operating():
         out, _ = far(hub, "boss", "ping", "build-1")
         check(out.startswith("build-1: ") and out.endswith(" ms\n"), out)
         _, err = far(hub, "boss", "ping", "build-1", "none", status=1)
-        check("no such environment" in err, err)
+        check("none: no such environment" in err, err)
         _, err = far(hub, "boss", "status", status=1)
         check("machine" in err, err)
         far(hub, "boss", "token", "list", status=2)
