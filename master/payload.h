@@ -29,4 +29,5 @@ bool	 payload_on_exit(struct payload *b, pid_t pid, int status,
 
 /* false: it had already got one to terminate, and is killed now. */
 bool	 payload_signal(struct payload *b, int sig);
+
 void	 payload_stop(const struct payload *b, int sig);

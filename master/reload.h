@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "master/world.h"
+
 struct reloaded {
 	unsigned	 added, removed;	/* listeners */
 	struct buf	 kept;	/* lines: keywords that need a restart */

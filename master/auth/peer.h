@@ -52,18 +52,19 @@ const char	*peer_way_name(enum peer_way way);
 /* Its user, or else its address: wrong tokens are counted by it. */
 const char	*peer_culprit(const struct peer *p);
 
-/* Set the identity of its token; that of its user. */
+/* Set the identity of its token; peer_is_user(): that of its user. */
 void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
 	    bool has_gid, gid_t gid);
 
 /*
  * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket.
  * Not known: it is not on loopback, is gone, or has no uid here
- * (master/auth/idmap.h).  Unfit: in a sandbox of ours
+ * (master/auth/idmap.h).  Unfit: in a sandbox of ours, by sockmark and the like
  * (master/auth/peer_sandbox.h).  diag: -1, or what an earlier call left there.
  * 0, or -1 with errno.
  */
 int	 peer_identify(int fd, enum peer_way way, int *diag,
 	    uint64_t sockmark, const struct idmap *im, struct peer *p)
 	    MUST_CHECK;
+
 void	 peer_is_user(struct peer *p);

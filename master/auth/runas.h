@@ -17,8 +17,9 @@ struct runas {
 };
 
 /*
- * name "": our own user.  Another than that needs us to be root; root needs
- * PermitRootSession.  what: the setting.  0, or -1 with the reason in why.
+ * Look up name; "": our own user, unless that is root.  Another one needs us to
+ * be root; root needs PermitRootSession.  what: the setting, for why.  0, or
+ * -1.
  */
 int	 runas_find(const struct conf *c, const char *what, const char *name,
 	    struct runas *out, char *why, size_t size) MUST_CHECK;

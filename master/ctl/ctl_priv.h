@@ -144,7 +144,7 @@ void	 ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 	    ctl_acted_fn *on_acted);
 
-/* Answer all clients that wait for the server's end; one of them. */
+/* The server ends: answer all clients that wait for that; one of them. */
 void	 ctl_end_waits(struct ctl *c, const char *why);
 
 /*
@@ -159,6 +159,7 @@ void	 ctl_expect(struct ctl_client *c);
 
 /* Who asked for an upgrade, or NULL. */
 struct ctl_client *ctl_find_asker(const struct ctl *c);
+
 void	 ctl_on_end(struct ctl_client *c);
 
 /*

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "master/world.h"
+
 void	 gauges_take(const struct master *m, uint64_t gauges[GAUGES]);
 
 /* Sessions: attached, detached, tombstones (without a worker). */

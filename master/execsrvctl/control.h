@@ -28,7 +28,7 @@ struct control_error {
 					   may not open; or empty */
 };
 
-/* dir NULL: a variable, the caller's own daemon, the system's. */
+/* dir NULL: $EXECSRV_RUNTIME_DIR, the caller's own daemon, the system's. */
 struct control_request {
 	const char	*dir;
 	struct execsrv	*x;		/* a server to ask instead; or NULL */
@@ -58,7 +58,7 @@ int	 control_ask(const struct control_request *q, struct table **t_out,
 /* Print the reason, "execsrvctl: " before each of its lines. */
 void	 control_complain(const struct control_error *e);
 
-/* The same for a command without arguments. */
+/* As control_ask(), for a command without arguments. */
 int	 control_ask_simply(const char *dir, const char *command,
 	    struct table **t_out, struct control_error *e);
 

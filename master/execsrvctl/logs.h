@@ -16,4 +16,5 @@ struct logs_look {
 	size_t		 last;		/* lines; 0: all */
 	bool		 is_json, follows;
 };
+
 int	 logs_show(const struct logs_look *look);

@@ -54,6 +54,7 @@ int		 table_add_load(struct table *t, const struct table *before,
 
 /* Put the columns of these names (up to a NULL) before the others. */
 void		 table_prefer(struct table *t, const char *const *names);
+
 size_t		 table_columns(const struct table *t);
 size_t		 table_rows(const struct table *t);
 

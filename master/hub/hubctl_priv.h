@@ -59,6 +59,8 @@ void	 hubclient_flush(struct hubctl_client *c);
 /* Answer its requests, one after the other, while none waits. */
 void	 hubclient_process(struct hubctl_client *c);
 
+/* --- hubctl_cmds.c --- */
+
 void	 hubclient_request(struct hubctl_client *c, const struct json *j);
 
 void	 hubclient_on_timer(void *arg);

@@ -17,4 +17,5 @@ struct hubworker_start {
 	int			 audit;		/* or -1 */
 	int			 link;		/* hublink.h */
 };
+
 int	 hubworker_run(struct hubworker_start *start) MUST_CHECK;

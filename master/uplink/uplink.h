@@ -29,4 +29,5 @@ void	 uplink_fini(struct uplink *u);
 
 /* Serve the master on sock (taken).  0, or -1 with errno. */
 int	 uplink_serve(struct uplink *u, int sock) MUST_CHECK;
+
 void	 uplink_report(struct uplink *u);

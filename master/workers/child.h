@@ -25,6 +25,7 @@ enum child_state {
 	CHILD_LEAVING,		/* will exit, or was killed */
 	CHILD_STATES
 };
+
 enum child_process {
 	CHILD_UNKNOWN,		/* the template has not answered */
 	CHILD_RUNS,		/* has a pid; is in by_pid */
@@ -33,6 +34,7 @@ enum child_process {
 	CHILD_REAPED,
 	CHILD_PROCESSES
 };
+
 enum child_end {
 	CHILD_STAYS,
 	CHILD_STOPS,
@@ -40,12 +42,14 @@ enum child_end {
 	CHILD_KILLED,
 	CHILD_ENDS
 };
+
 enum child_client {
 	CHILD_SPARE,		/* never had one */
 	CHILD_ASSIGNED,
 	CHILD_TURNED_AWAY,	/* gets no session; in the audit log */
 	CHILD_CLIENTS
 };
+
 enum child_token {
 	CHILD_TOKEN_NONE,	/* may not present one */
 	CHILD_TOKEN_AWAITED,	/* may present one, once */
@@ -53,6 +57,7 @@ enum child_token {
 	CHILD_TOKEN_GOOD,	/* grant is set */
 	CHILD_TOKENS
 };
+
 enum child_transcripts {
 	CHILD_TRANSCRIPTS_NONE,
 	CHILD_TRANSCRIPTS_WANTED,

@@ -21,5 +21,6 @@ struct forward_spec {
  */
 int	 forward_spec_parse(const char *text, struct forward_spec *out)
 	    MUST_CHECK;
+
 #define FORWARD_TEXT	270
 void	 forward_end_text(const struct forward_end *e, char out[FORWARD_TEXT]);

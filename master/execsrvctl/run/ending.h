@@ -9,5 +9,5 @@ void	 ending_on_note(void *arg, const char *method, const char *params,
 
 struct execsrv;
 
-/* How to come back to the session, unless the server gave it up. */
+/* If the connection was given up, not by the server: how to come back. */
 void	 ending_hint(const struct execsrv *x, const char *url);

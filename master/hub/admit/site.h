@@ -94,7 +94,7 @@ const char *site_identify(const struct site *s, struct span token, uint64_t now,
 bool	 site_recall(const struct site *s, const char *name, uint64_t now,
 	    struct identity *out) MUST_CHECK;
 
-/* For one with groups, until its token expires; s may be another site. */
+/* For who is here still, with groups until the token expires; s may differ. */
 bool	 site_renew(const struct site *s, uint64_t now, struct identity *who)
 	    MUST_CHECK;
 void	 identity_copy(struct identity *to, const struct identity *from);

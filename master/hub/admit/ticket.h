@@ -74,9 +74,7 @@ bool	 ticket_is_signed(const struct ticket_keys *k, enum ticket_role role,
 	    struct span a, struct span b, const uint8_t mac[TICKET_MAC_LEN])
 	    MUST_CHECK;
 
-/*
- * With a NUL; return the length.  Set made; texts may be as long as possible.
- */
+/* Write it and a NUL; return the length.  The caller sets made. */
 size_t	 ticket_write(const struct ticket_keys *k, enum ticket_role role,
 	    const char *environment, const struct ticket *t,
 	    char out[TICKET_MAX + 1]);

@@ -11,7 +11,10 @@ struct hubnames;
 
 typedef void	 hubnames_fn(void *arg, const char *address);
 
-/* Fork, before anything is confined; forget() wipes what it has no use for. */
+/*
+ * Fork, before anything is confined; forget() wipes what it has no use for.
+ * NULL with errno.
+ */
 struct hubnames	*hubnames_new(void (*forget)(void *arg), void *arg);
 
 /* From now on answers come by fn: the address of a name, or "".  -1: errno. */

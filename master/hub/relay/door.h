@@ -35,7 +35,7 @@ struct doors {
 	void				*arg;
 };
 
-/* Private but for request, address, is_metrics; in, head: to send on. */
+/* Private but for request, address, is_metrics; and in and head, to send on. */
 struct door {
 	TAILQ_ENTRY(door)	 entry;
 	struct doors		*all;

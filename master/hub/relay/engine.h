@@ -53,7 +53,7 @@ struct engine_ask {
 
 /*
  * Answers: lines, as on the control socket; at the end text.at is NULL, and
- * silent how many hubs did not.
+ * silent how many hubs gave none.
  */
 struct engine_request {
 	void		(*fn)(void *arg, struct span text, unsigned silent);
@@ -76,9 +76,10 @@ struct engine_events {
 		    const uint8_t *key_hash, const struct engine_reply *r);
 
 	/*
-	 * Another hub got one: close ours, or keep it; answer by yielded or
-	 * kept, now or later.  is_later: than one of the same moment.  r NULL:
-	 * do not answer, but claim again what is kept.
+	 * Another hub got an executor of it: close ours, or keep it; answer by
+	 * yielded or kept, now or later.  is_later: of two of the same moment
+	 * theirs is the later one.  r NULL: do not answer, but claim again what
+	 * is kept.
 	 */
 	void	(*claimed)(void *arg, const char *environment,
 		    const struct engine_claim *c, bool is_later,
@@ -141,7 +142,10 @@ struct engine_ops {
 	void	(*rows)(struct engine *, const char *environment,
 		    const struct engine_reply *, struct span text);
 
-	/* To the hub that has an environment, to one of a name, or to all. */
+	/*
+	 * To the hub with an environment, to one by its name, or to all (both
+	 * NULL).
+	 */
 	void	(*request)(struct engine *, const char *environment,
 		    const char *hub, struct span text,
 		    struct engine_request *);

@@ -1,4 +1,4 @@
-/* Emptying a hub: it takes no executors, and closes its own, in use last. */
+/* Emptying a hub: it takes no executors, and closes its own, used ones last. */
 #pragma once
 
 #include <stdbool.h>
