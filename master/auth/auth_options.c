@@ -1,5 +1,6 @@
 #include "master/auth/auth_options.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ auth_options_take(struct auth_options *o, int opt, const char *arg)
 
 	if (opt < OPT_WS_AUTH || opt > OPT_WS_SKEW)
 		return false;
+	assert((size_t)(opt - OPT_WS_AUTH) < sizeof(at) / sizeof(at[0]));
 	*at[opt - OPT_WS_AUTH] = arg;
 	return true;
 }

@@ -1,5 +1,6 @@
 #include "master/auth/jwks.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,6 +270,7 @@ jwks_verify(const struct jwks *k, struct span data, const uint8_t *signature,
 	const struct jwks_key	*key;
 	uint8_t			 hash[HASH_LEN];
 
+	assert(k->n > 0 && k->n <= JWKS_KEYS_MAX);
 	crypto_hash_sha256(hash, (const uint8_t *)data.at, data.len);
 	for (key = k->keys; key < k->keys + k->n; key++)
 		if (key->is_rsa ?

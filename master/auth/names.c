@@ -192,6 +192,7 @@ names_finish(void)
 
 	if (names.pid == 0)
 		return 0;
+	assert(names.sock != -1);
 	fd_close(&names.sock);
 	while (waitpid(names.pid, &status, 0) == -1 && errno == EINTR)
 		continue;
@@ -244,6 +245,7 @@ names_ask(const struct question *q, struct answer *a)
 {
 	if (names_start() == -1)
 		return -1;
+	assert(names.pid > 0);
 	if (!transfer(names.sock, (void *)(uintptr_t)q, sizeof(*q), true) ||
 	    !transfer(names.sock, a, sizeof(*a), false)) {
 		errno = ECANCELED;

@@ -262,7 +262,10 @@ peer_describe(struct peer *p, const union address *a)
 const char *
 peer_culprit(const struct peer *p)
 {
-	return p->known ? p->user : p->source;
+	const char	*name = p->known ? p->user : p->source;
+
+	assert(name[0] != '\0');
+	return name;
 }
 
 void
@@ -271,6 +274,7 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 {
 	char	 was[PEER_TEXT_MAX];
 
+	assert(!p->has_shown);
 	assert(strlen(identity) < sizeof(p->identity));
 	p->known = true;
 	p->must_show = false;

@@ -59,6 +59,7 @@ penalties_free(struct penalties **pp)
 		return;
 	while (!TAILQ_EMPTY(&p->all))
 		penalty_drop(p, TAILQ_FIRST(&p->all));
+	assert(p->by_name.count == 0);
 	map_fini(&p->by_name);
 	free(p);
 }

@@ -85,6 +85,7 @@ tokens_add(const struct maker *k, const char *setting,
 		return tokens_refuse(k, setting, "too many tokens");
 	if (t->n == t->room && tokens_grow(t) == -1)
 		return tokens_refuse(k, setting, strerror(errno));
+	assert(t->n < t->room);
 	new = &t->list[t->n];
 	memset(new, 0, sizeof(*new));
 	memcpy(new->hash, line->hash, sizeof(new->hash));
@@ -238,6 +239,7 @@ add_secret(struct maker *k)
 	struct tokens	*t = k->t;
 	size_t		 len;
 
+	assert(t->secret == NULL);
 	if ((t->secret = read_trimmed(k, "BearerSecretFile",
 	    k->conf->bearer_secret_file, &len)) == NULL)
 		return -1;
@@ -336,6 +338,7 @@ tokens_fill(struct maker *k)
 	bool			 has_file = c->token_file[0] != '\0';
 	bool			 has_lone = c->token_secret_file[0] != '\0';
 
+	assert(k->t->list == NULL && k->t->n == 0);
 	if (check_needs(k) == -1 || add_listed(k) == -1 ||
 	    (has_file && add_file(k) == -1) ||
 	    (has_lone && add_lone(k) == -1) ||

@@ -176,7 +176,7 @@ user_forget(struct user **up)
 static void
 user_fail(struct user *u, const char *why)
 {
-	assert(u->state == USERDB_ASKED);
+	assert(u->state == USERDB_ASKED && u->chan != NULL);
 	log_warnx("looking up uid %lu: %s", (unsigned long)u->uid, why);
 	chan_free(&u->chan);
 	u->state = USERDB_FAILED;
@@ -210,6 +210,7 @@ user_on_late(void *arg)
 {
 	struct user	*u = arg;
 
+	assert(u->state == USERDB_ASKED || u->state == USERDB_FAILED);
 	if (u->state == USERDB_FAILED) {
 		user_forget(&u);
 		return;
@@ -230,6 +231,7 @@ user_ask(struct user *u)
 	pid_t		 parent = getpid();
 	int		 pair[2];
 
+	assert(u->state == USERDB_ASKED && u->chan == NULL);
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return -1;
 	if (fd_packet_pair(pair) == -1) {
@@ -276,6 +278,7 @@ user_new(struct userdb *d, uid_t uid)
 {
 	struct user	*u;
 
+	assert(d->nlookups < LIMIT_USER_LOOKUPS);
 	userdb_make_room(d);
 	if ((u = calloc(1, sizeof(*u))) == NULL)
 		return NULL;
@@ -368,6 +371,7 @@ userdb_free(struct userdb **dp)
 		TAILQ_REMOVE(&d->lookups, l, entry);
 		free(l);
 	}
+	assert(d->by_uid.count == 0);
 	map_fini(&d->by_uid);
 	free(d);
 }
@@ -385,6 +389,7 @@ userdb_on_exit(struct userdb *d, pid_t pid)
 
 	if (l == NULL)
 		return false;
+	assert(d->nlookups > 0);
 	TAILQ_REMOVE(&d->lookups, l, entry);
 	d->nlookups--;
 	free(l);
