@@ -186,6 +186,7 @@ child_grant_memory(struct child *c, struct held want)
 			    c->master->conf.max_held);
 	Ipc__Memory	 out = IPC__MEMORY__INIT;
 
+	assert(may.output <= want.output && may.message <= want.message);
 	out.output = may.output;
 	out.message = may.message;
 	chan_send(c->chan, IPC_memory, &out, -1);
@@ -202,7 +203,6 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 	if (c->route == NULL)
 		return;			/* the session has ended */
 	may = child_grant_memory(c, want);
-	assert(may.output <= want.output && may.message <= want.message);
 	if (may.output < want.output || may.message < want.message)
 		STAT_INC(c->master, memory_refused);
 }
@@ -390,6 +390,7 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 	Ipc__Adopted		 out = IPC__ADOPTED__INIT;
 	struct route		*r = c->route;
 
+	assert(r != NULL && r->owner == c);
 	(void)m;
 	child_set_state(c, CHILD_SERVING);
 	log_word(c->version, sizeof(c->version), in->version,

@@ -47,6 +47,7 @@ drain_start(struct drain *d, uint64_t timeout)
 {
 	if (d->is_on)
 		return;
+	assert(d->events != NULL && d->until == 0);
 	d->is_on = true;
 	log_info("draining: %zu sessions", d->events->sessions(d->arg));
 	if (timeout > 0)

@@ -2,6 +2,7 @@
 
 #include <sys/prctl.h>
 
+#include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -585,6 +586,7 @@ on_stop_timer(void *arg)
 {
 	struct master	*m = arg;
 
+	assert(world_is_stopping(m));
 	if (!kill_rest(m) || m->state == WORLD_KILLING)
 		event_base_loopbreak(m->base);
 	m->state = WORLD_KILLING;
@@ -599,6 +601,7 @@ master_count_sessions(const void *arg)
 static void
 master_on_drained(void *arg, size_t left)
 {
+	assert(!world_is_stopping((const struct master *)arg));
 	if (left > 0)
 		log_warnx("%zu sessions did not end in time", left);
 	master_stop(arg, left > 0 ? "DrainTimeout" : "drained");

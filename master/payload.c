@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ payload_run(const struct payload *b, const struct rlimit *nofile)
 int
 payload_start(struct payload *b, const struct rlimit *nofile)
 {
+	assert(b->pid == 0 && b->argv != NULL);
 	b->has_terminal = isatty(STDIN_FILENO) &&
 	    tcgetpgrp(STDIN_FILENO) == getpgrp();
 	/* We may write the log to the terminal, now from the background. */
@@ -95,6 +97,7 @@ payload_on_exit(struct payload *b, pid_t pid, int status, int *status_out,
 static void
 signal_group(const struct payload *b, int sig)
 {
+	assert(b->pid > 1);
 	if (kill(-b->pid, sig) == -1 && kill(b->pid, sig) == -1)
 		log_debug("command: %s", strerror(errno));
 }

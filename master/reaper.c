@@ -171,6 +171,7 @@ reaper_make_pass(struct reaper *r)
 	unsigned	 reaped = r->reaped;
 	bool		 may_be_left;
 
+	assert(r->until != 0);
 	r->reaped = 0;
 	/* Without a descriptor for /proc passes would go on forever. */
 	reserve_release(r->reserve);
@@ -253,6 +254,7 @@ reaper_on_range(void *arg)
 	struct reaper	*r = arg;
 	bool		 is_late = clock_ms() >= r->range_until;
 
+	assert(r->nranges > 0);
 	reserve_release(r->reserve);
 	if (ptree_kill_ranges(r->ranges, r->nranges) == 0)
 		r->range_passes++;

@@ -1,5 +1,6 @@
 #include "master/reload.h"
 
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 
@@ -46,6 +47,7 @@ static void
 reload_commit(struct master *m, struct conf *now, struct policy *names,
     struct tokens *tokens, struct reloaded *out)
 {
+	assert(names != NULL && tokens != NULL);
 	if (cmdline_has_stdio(now) != m->start.is_stdio)
 		on_kept(out, "Listen stdio");
 	out->removed = listen_reduce(m);
@@ -119,6 +121,7 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	struct audit_what	 what = { .event = AUDIT_configuration_read };
 	int			 r;
 
+	assert(!world_is_stopping(m));
 	sdnotify_reloading(m->sdnotify);
 	r = take_over(m, out, e);
 	names_end();
