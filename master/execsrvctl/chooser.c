@@ -1,5 +1,6 @@
 #include "master/execsrvctl/chooser.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ chooser_complain(const char *what, const char *why)
 int
 chooser_begin(struct chooser *c)
 {
+	assert(c->token == NULL && c->x == NULL);
 	c->how.client_name = "execsrvctl";
 	if (sodium_init() == -1 || ((c->token =
 	    secret_take_env(TOKEN_VARIABLE)) == NULL && errno != 0))
@@ -144,6 +146,7 @@ chooser_connect(struct chooser *c, const char *name)
 	struct execsrv_error	 e;
 	struct server		 s;
 
+	assert(c->x == NULL);
 	if (chooser_find(c, name, &s) == 0) {
 		server_set_how(&s, &how);
 		how.operate = true;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -161,6 +162,7 @@ fail_in_both(struct control_error *e, const struct control_error *e2)
 {
 	struct control_error	 first = *e;
 
+	assert(strncmp(e2->text, NO_DAEMON, strlen(NO_DAEMON)) == 0);
 	if (strcmp(first.text, e2->text) == 0)
 		return EXIT_NO_DAEMON;
 	return control_fail(e, EXIT_NO_DAEMON, "%.*s; %s",

@@ -1,5 +1,6 @@
 #include "master/execsrvctl/control.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ far_on_answer(void *arg, const char *result, size_t len,
 {
 	struct far_answer	*a = arg;
 
+	assert(!a->is_there && a->text == NULL);
 	a->is_there = true;
 	a->is_error = true;
 	if (e != NULL) {
@@ -165,6 +167,7 @@ far_row(const struct json *j, uint32_t row, const struct control_request *q,
 	uint32_t	 i;
 	size_t		 n = 0;
 
+	assert(table_columns(t) <= COLUMNS_MAX);
 	if (json_tok(j, row)->type != JSON_ARRAY)
 		return -1;
 	for (i = json_first(row); json_more(j, row, i);

@@ -1,5 +1,6 @@
 #include "master/execsrvctl/ctl_client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -354,6 +355,7 @@ find_row(const struct client *c, int opt)
 {
 	const struct row	*row;
 
+	assert(opt < 256 + (int)ROWS);
 	if (opt >= 256)
 		return &rows[opt - 256];
 	for (row = rows; row < rows + ROWS; row++)
@@ -512,6 +514,7 @@ add_environment(struct client *c, struct fanout_options *o, const char *name,
 	free(url);
 	if (r == -1)
 		return -1;
+	assert(o->n > 0);
 	s = &o->targets[o->n - 1].server;
 	if ((s->token == NULL && hub->token != NULL &&
 	    server_set_token(s, hub->token) == -1) ||
@@ -546,7 +549,9 @@ may_fail(const struct client *c, size_t n)
 		return n;
 	if ((max = number_until(c->max_fail, "", INT_MAX)) != -1)
 		return (size_t)max;
-	return n * (size_t)number_until(c->max_fail, "%", 100) / 100;
+	max = number_until(c->max_fail, "%", 100);
+	assert(max != -1);
+	return n * (size_t)max / 100;
 }
 
 static int
@@ -583,6 +588,7 @@ add_term(struct client *c)
 {
 	const char	*term = getenv("TERM");
 
+	assert(c->env[0] == NULL);
 	if (!c->run.tty || term == NULL)
 		return 0;
 	if (asprintf(&c->env[0], "TERM=%s", term) != -1)
@@ -758,8 +764,10 @@ ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 	struct client		 c = { .which = { .dir = dir } };
 	int			 status;
 
-	while (strcmp(d->name, argv[0]) != 0)
+	while (strcmp(d->name, argv[0]) != 0) {
 		d++;
+		assert(d < commands + sizeof(commands) / sizeof(commands[0]));
+	}
 	c.command = d->bit;
 	c.synopsis = d->synopsis;
 	status = (d->bit & (IN_CP | IN_STDIO)) != 0 ? EXIT_USAGE : EXIT_RUN;

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>
@@ -247,6 +248,7 @@ struct ring {
 static void
 ring_put(struct ring *r, char *line)
 {
+	assert(r->n > 0 && r->line != NULL);
 	free(r->line[r->at % r->n]);
 	r->line[r->at++ % r->n] = line;
 }

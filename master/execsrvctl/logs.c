@@ -1,5 +1,6 @@
 #include "master/execsrvctl/logs.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
@@ -41,6 +42,7 @@ ask_output(const struct logs_look *look, const char *process, bool follows,
 static void
 leave_out(struct ctl_tail_lines *l, size_t last)
 {
+	assert(l->counts == (last > 0) && (l->counts || l->n == 0));
 	l->n += l->is_open;
 	l->n = last > 0 && l->n > last ? l->n - last : 0;
 	l->counts = l->is_open = false;

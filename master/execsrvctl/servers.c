@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <sodium.h>
@@ -99,6 +100,7 @@ refuse_option(const char *word, char *why)
 	for (i = 0; i < HOST_ROWS; i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used,
 		    "%s%s=", i > 0 ? ", " : "", host_rows[i].name);
+	assert(used < sizeof(all));
 	if (meant != NULL)
 		return host_refuse(why, "no option \"%.32s\": did you mean "
 		    "\"%s=\"?", word, meant);
@@ -343,6 +345,7 @@ take_defaults(const struct host_line *line, struct server *out)
 {
 	size_t	 i;
 
+	assert(out->nenv == 0 && out->cwd == NULL);
 	for (i = 0; i < SERVERS_ENV_MAX && line->env[i] != NULL; i++) {
 		if ((out->env[i] = strdup(line->env[i])) == NULL)
 			return -1;
@@ -362,6 +365,7 @@ servers_take_line(FILE *f, const char *path, const char *folder,
 {
 	char	 file[PATH_MAX];
 
+	assert(out->url == NULL && out->token == NULL);
 	if (line->token != NULL && !servers_is_ours_alone(f))
 		return not_ours(path);
 	if ((out->url = strdup(line->url)) == NULL ||

@@ -1,5 +1,6 @@
 #include "master/execsrvctl/table.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -130,6 +131,7 @@ table_add(struct table *t, size_t n, char *const *cells)
 	char	***rows;
 	size_t	 cap;
 
+	assert(t->nrows <= t->cap);
 	if (n != t->ncolumns) {
 		errno = EINVAL;
 		return -1;
@@ -265,6 +267,7 @@ table_show_bytes(const char *cell)
 		rest = n % 1024;
 		n /= 1024;
 	}
+	assert(i > 0 && i < sizeof(units));
 	if (n < 10)
 		return table_printf("%u.%u%c", (unsigned)n,
 		    (unsigned)(rest * 10 / 1024), units[i - 1]);
@@ -393,6 +396,7 @@ sort_column(struct table *t, size_t column, bool is_down)
 	struct place	*list;
 	size_t		 i;
 
+	assert(column < t->ncolumns);
 	if ((list = calloc(t->nrows + 1, sizeof(*list))) == NULL)
 		return -1;
 	for (i = 0; i < t->nrows; i++) {
@@ -466,6 +470,7 @@ swap_columns(struct table *t, size_t a, size_t b)
 	char		*one = t->names[a];
 	size_t		 i;
 
+	assert(a < t->ncolumns && b < t->ncolumns);
 	t->kinds[a] = t->kinds[b];
 	t->kinds[b] = kind;
 	t->names[a] = t->names[b];
@@ -483,6 +488,7 @@ drop_columns(struct table *t, size_t n)
 {
 	size_t	 i, k;
 
+	assert(n <= t->ncolumns);
 	for (k = n; k < t->ncolumns; k++) {
 		free(t->names[k]);
 		t->names[k] = NULL;
@@ -592,6 +598,7 @@ bring(char **list, size_t from, size_t to)
 {
 	char	*one = list[from];
 
+	assert(to <= from);
 	memmove(&list[to + 1], &list[to], (from - to) * sizeof(*list));
 	list[to] = one;
 }
@@ -800,6 +807,7 @@ table_print_upright(const struct table *t, const struct table_look *look,
 				continue;	/* there is nothing to say */
 			if ((text = strdup(title_of(t, i))) != NULL) {
 				width = execsrv_printable(text);
+				assert(width <= room);
 				fprintf(out, look->has_colour ?
 				    BOLD "%s" PLAIN : "%s", text);
 				pad(out, room - width + GAP);
