@@ -162,6 +162,7 @@ task_put(struct task *t, bool is_error, const char *data, size_t len)
 	const char	*end;
 	size_t		 n;
 
+	assert(b->len < LINE_MAX_LEN);
 	while (len > 0) {
 		end = memchr(data, '\n', len);
 		n = end != NULL ? (size_t)(end - data) : len;
@@ -197,6 +198,7 @@ task_on_answer(void *arg, enum execsrv_request what,
 
 	if (what != EXECSRV_START || e == NULL)
 		return;
+	assert(t->phase == RUNNING);
 	task_fail(t, NOT_REACHED, "%s", e->text);
 	t->phase = CLOSED;
 }
@@ -235,6 +237,7 @@ task_on_closed(void *arg)
 {
 	struct task	*t = arg;
 
+	assert(t->phase == RUNNING);
 	task_flush(t);
 	if (t->code == 0 && t->result == NOT_RUN) {
 		t->result = SUCCEEDED;
@@ -253,6 +256,7 @@ task_on_lost(void *arg, const struct execsrv_error *e)
 {
 	struct task	*t = arg;
 
+	assert(t->phase == RUNNING);
 	task_flush(t);
 	task_fail(t, NOT_REACHED, "%s", e->text);
 	t->phase = CLOSED;
@@ -296,6 +300,7 @@ task_start(struct task *t)
 	const char		**env;
 	int			 error;
 
+	assert(t->phase == OPENING && t->p == NULL);
 	if ((env = run_defaults(&o, &t->target->server)) != NULL) {
 		s.env = env;
 		s.preset = o.sandbox;
@@ -333,6 +338,7 @@ task_on_left(void *arg, const char *result, size_t len,
 static void
 task_leave(struct task *t)
 {
+	assert(t->phase == CLOSED);
 	t->phase = LEAVING;
 	t->deadline = clock_ms() + LEAVE_MS;
 	t->is_left = t->x == NULL ||
@@ -345,6 +351,8 @@ task_leave(struct task *t)
 static void
 task_end(struct task *t)
 {
+	assert(t->phase > WAITING && t->phase < OVER);
+	assert(t->fanout->nactive > 0);
 	execsrv_process_free(&t->p);
 	execsrv_close(&t->x);
 	buf_fini(&t->lines[0]);
@@ -583,6 +591,7 @@ fanout_summary(struct fanout *f)
 	char		 text[256];
 	int		 len;
 
+	assert(n[SUCCEEDED] + n[FAILED] + n[NOT_REACHED] <= f->o->n);
 	len = snprintf(text, sizeof(text), "execsrvctl: %zu of %zu succeeded, "
 	    "%zu failed, %zu did not run to the end, %zu were left out\n",
 	    n[SUCCEEDED], f->o->n, n[FAILED], n[NOT_REACHED], f->o->n -

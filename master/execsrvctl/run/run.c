@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -200,6 +201,7 @@ run_on_exited(void *arg, int exit_code, bool sandbox_denied)
 	struct run	*r = arg;
 
 	(void)sandbox_denied;
+	assert(r->phase != CLOSED);
 	r->may_run = false;
 	if (r->phase == FAILED)
 		return;
@@ -219,6 +221,7 @@ run_on_closed(void *arg)
 {
 	struct run	*r = arg;
 
+	assert(r->phase != CLOSED);
 	if (r->may_run)
 		run_fail(r, "the server does not tell how the command ended");
 	r->last_moved = clock_ms();
@@ -266,6 +269,7 @@ look_for_keys(struct run *r, const char *data, ssize_t n)
 	static const char	 key = KEY_LEAVE;
 	ssize_t			 i;
 
+	assert(n > 0);
 	if (r->key_held && data[0] == KEY_LEAVE_2) {
 		r->has_left = true;
 		return 0;
@@ -374,8 +378,9 @@ pass_signal(struct run *r, int sig)
 			run_fail(r, "the server does not answer");
 			break;
 		}
-		for (i = 0; signals[i].sig != sig; i++)
+		for (i = 0; i < SIGNALS && signals[i].sig != sig; i++)
 			;
+		assert(i < SIGNALS);
 		send_signal(r, sig, signals[i].name);
 		r->is_signalled |= sig != SIGUSR1 && sig != SIGUSR2;
 		break;
@@ -462,6 +467,7 @@ take_signals(struct run *r)
 	struct sigaction	 sa;
 	size_t			 i;
 
+	assert(r->signal_fd == -1);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&r->signals);
 	for (i = 0; i < SIGNALS; i++)
@@ -597,6 +603,7 @@ run_leave(struct run *r)
 {
 	uint64_t	 deadline = clock_ms() + LEAVE_MS, now;
 
+	assert(r->p != NULL && is_done(r));
 	execsrv_hold(r->x, false);
 	if (r->may_run && !r->has_left && r->o->session == NULL &&
 	    execsrv_process_terminate(r->p, 0) == 0)
@@ -823,6 +830,7 @@ run_begin(struct run *r)
 {
 	int	 fd;
 
+	assert(r->phase == STARTING && r->p == NULL);
 	r->tty = r->o->tty;
 	for (fd = 0; fd < 3; fd++)
 		r->is_terminal[fd] = isatty(fd) == 1;
