@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -237,6 +238,7 @@ cp_command(const struct cp_options *o)
 	signal(SIGPIPE, SIG_IGN);
 	cp_show_begin(&c);
 	cp_copy_all(&c);
+	assert(c.depth == 0 && !cp_is_unfinished_here());
 	cp_show_end(&c);
 	if (execsrv_can(c.x, "execsrvSessionClose"))
 		(void)execsrv_close_session(c.x, 1000, &e);

@@ -2,6 +2,7 @@
  * From a server to here.  The server is not trusted: nothing is written through
  * a symbolic link found in a folder that is copied.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -283,6 +284,7 @@ download_folder(struct cp *c, const char *there, const char *here,
 	size_t				 i;
 	bool				 is_new;
 
+	assert(c->depth < DEPTH_MAX);
 	if (cp_is_made(c, there) || make_here(c, here, t, &is_new) == -1)
 		return;
 	cp_made(c, here);

@@ -2,6 +2,7 @@
  * The content of a file: transfer, across lost connections, and signals
  * meanwhile.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ cp_heed(void)
 void
 cp_unfinished_here(const char *path)
 {
+	assert(path == NULL || unfinished[0] == '\0');
 	if (path == NULL)
 		unfinished[0] = '\0';
 	else
@@ -96,6 +98,7 @@ cp_is_unfinished_here(void)
 void
 cp_unfinished_there(bool is_one)
 {
+	assert(!is_one || !is_unfinished_there);
 	is_unfinished_there = is_one;
 }
 
@@ -135,6 +138,7 @@ give_again(struct job *j, void *room, size_t size)
 	uint64_t	 left = j->kept_to - j->bytes;
 	size_t		 n = ring_piece(j, left < size ? (size_t)left : size);
 
+	assert(j->kept != NULL && left <= WINDOW);
 	memcpy(room, j->kept + j->bytes % WINDOW, n);
 	j->bytes += n;
 	return (ssize_t)n;

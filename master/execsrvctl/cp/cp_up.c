@@ -2,6 +2,7 @@
  * From here to a server.  A file there is whole or untouched: a small one is
  * one request, others are written to a temporary name first.
  */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +105,7 @@ send_rest(struct up *u, const char *aside, const struct cp_part *p,
 			    .offset = p->offset, .total = size_here(u) };
 	uint64_t	 bytes;
 
+	assert(p->offset <= p->size);
 	if (cp_transfer(u->cp, &f, &bytes, why) == -1)
 		return -1;
 	/* What is behind it is of a file that was longer. */
@@ -296,6 +298,7 @@ upload_entries(struct cp *c, const char *here, const char *there)
 	char		 from[PATH_MAX], to[PATH_MAX];
 	DIR		*d;
 
+	assert(c->depth < DEPTH_MAX);
 	if ((d = opendir(here)) == NULL) {
 		cp_complain(c, here, "%s", strerror(errno));
 		return;

@@ -87,6 +87,7 @@ new_table(struct fleet_answer *a)
 	size_t		 i;
 	int		 r = -1;
 
+	assert(a->t == NULL && a->next[0] == '\0');
 	memset(names, 0, sizeof(names));
 	for (i = 0; a->columns[i] != NULL; i++) {
 		assert(i < COLUMNS_MAX);
@@ -132,6 +133,7 @@ fleet_add(struct fleet_answer *a, const struct json *j, uint32_t row)
 	size_t	 n;
 
 	for (n = 0; a->columns[n] != NULL; n++) {
+		assert(n < COLUMNS_MAX);
 		fleet_cell(j, row, a->columns[n], text[n]);
 		cells[n] = text[n];
 	}
@@ -178,6 +180,7 @@ fleet_ask(struct hubask *h, const char *cmd, const char *key,
 		member[n++] = "after";
 		member[n++] = a->next;	/* is sent before it changes */
 	}
+	assert(n < sizeof(member) / sizeof(member[0]));
 	status = hubask(h, member, fleet_on_row, a, &e);
 	control_complain(&e);
 	if (a->silent[0] != '\0')

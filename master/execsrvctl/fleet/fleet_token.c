@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -88,6 +89,7 @@ edit_close(struct edit *x)
 static int
 edit_end(struct edit *x, int status)
 {
+	assert(status != EXIT_OK || x->to != NULL);
 	if (status == EXIT_OK && (fflush(x->to) != 0 || ferror(x->to) ||
 	    fsync(fileno(x->to)) == -1 || rename(x->new, x->path) == -1))
 		status = token_complain(x->path, strerror(errno));

@@ -4,6 +4,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -109,6 +110,7 @@ hubask_open_far(struct hubask *h, struct control_error *e)
 	char			 url[1024];
 	int			 pair[2];
 
+	assert(h->fd == -1 && h->pid == 0);
 	if (h->far.url == NULL &&
 	    chooser_find(h->which, h->which->url, &h->far) == -1)
 		return EXIT_OTHER;	/* it has said why */
@@ -277,6 +279,7 @@ hubask(struct hubask *h, const char *const *member, hubask_row_fn *fn,
 	bool		 is_far = hubask_is_far(h);
 	int		 status = EXIT_OK, r = 1;
 
+	assert(h->fd != -1 || h->in.len == 0);
 	memset(e, 0, sizeof(*e));
 	json_init(&j);
 	if (h->fd == -1)

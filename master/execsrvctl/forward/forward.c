@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -170,6 +171,7 @@ open_there(struct door *d)
 {
 	const char	*words[4] = { "listen", d->spec->from.name };
 
+	assert(d->p == NULL && d->token[0] == '\0');
 	if (d->spec->from.port[0] != '\0')
 		words[2] = d->spec->from.port;
 	if ((d->p = forward_start(d->f->x, words, &door_hooks, d)) == NULL)
@@ -281,6 +283,7 @@ update_all(struct forward *f)
 		/* One that could not wait: another one could not either. */
 		if (c->waits && !c->is_open && !f->is_over)
 			forward_fail(f, "the server does not listen any more");
+		assert(f->nconns > 0);
 		TAILQ_REMOVE(&f->conns, c, entry);
 		f->nconns--;
 		forward_conn_free(c);
@@ -302,6 +305,7 @@ forward_turn(struct forward *f)
 		return;
 	}
 	n = prepare_all(f, p);
+	assert(n <= 2 + f->ndoors * FORWARD_LISTENERS + f->nconns);
 	if (poll(p, (nfds_t)n, -1) > 0)
 		handle_all(f, p);
 	free(p);
@@ -316,6 +320,7 @@ forward_begin(struct forward *f)
 	sigset_t	 set;
 	size_t		 i;
 
+	assert(f->o->n > 0);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -154,6 +155,7 @@ forward_conn_new(struct execsrv *x, const struct forward_spec *spec, int fd,
 	const char		*words[4] = { "connect", spec->to.name };
 	struct forward_conn	*c;
 
+	assert(fd != -1 || token[0] != '\0');
 	if (spec->to.port[0] != '\0')
 		words[2] = spec->to.port;
 	if (fd == -1) {
@@ -215,6 +217,7 @@ connect_here(struct forward_conn *c)
 	const char	*why;
 	int		 error = 0;
 
+	assert(c->waits && c->is_open && !c->connects);
 	fd_close(&c->fd);
 	for (;;) {
 		c->fd = forward_local_connect(&c->spec->to, c->address++,
@@ -238,6 +241,7 @@ here_on_connected(struct forward_conn *c)
 	int		 error = 0;
 	socklen_t	 len = sizeof(error);
 
+	assert(c->connects && c->fd != -1);
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
 		error = errno;
 	c->connects = false;
@@ -251,6 +255,7 @@ forward_on_input(struct forward_conn *c)
 	char	 data[CHUNK];
 	ssize_t	 n;
 
+	assert(c->is_started && !c->is_eof);
 	if ((n = recv(c->fd, data, sizeof(data), MSG_DONTWAIT)) == -1) {
 		if (errno != EAGAIN && errno != EINTR)
 			conn_drop(c, NULL);
