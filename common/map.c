@@ -89,6 +89,7 @@ map_add(struct map *m, struct map_node *n, const void *key, size_t len,
 	struct map_node	**slot;
 
 	assert((m->nslots & (m->nslots - 1)) == 0 && owner != NULL);
+	assert(n->owner == NULL);	/* it is in no map */
 	if (m->count >= m->nslots && map_grow(m) == -1)
 		return -1;
 	n->hash = hash_of(m, key, len);
@@ -111,6 +112,7 @@ map_del(struct map *m, struct map_node *n)
 	for (p = slot_of(m, n->hash); *p != n; p = &(*p)->next)
 		assert(*p != NULL);
 	*p = n->next;
+	n->owner = NULL;
 	m->count--;
 }
 

@@ -34,7 +34,8 @@ void	*map_find(const struct map *m, const void *key, size_t len);
 void	*map_first(const struct map *m);
 void	*map_next(const struct map *m, const struct map_node *n);
 
-/* Add a node; the key must not be in the map.  0, or -1 with errno ENOMEM. */
+/* Add a node, zeroed or removed before, whose key is not in the map.  0, or -1
+   with errno ENOMEM. */
 int	 map_add(struct map *m, struct map_node *n, const void *key,
 	    size_t len, void *owner) MUST_CHECK;
 

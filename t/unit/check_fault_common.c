@@ -65,7 +65,7 @@ buffers(void)
 static bool
 maps(void)
 {
-	struct map_node	 nodes[40];
+	struct map_node	 nodes[40] = { 0 };
 	struct map	 m;
 	uint8_t		 keys[40];
 	size_t		 i, n = 0;

@@ -24,10 +24,10 @@ make_things(void)
 {
 	int	 i;
 
+	memset(things, 0, sizeof(things));
 	for (i = 0; i < MANY; i++) {
 		snprintf(things[i].key, sizeof(things[i].key), "key%c%d",
 		    i % 3 ? 'x' : '\0', i);
-		things[i].in = false;
 		/* NUL bytes count: "key" alone is none of these. */
 		things[i].len = i % 3 ? strlen(things[i].key) :
 		    4 + strlen(things[i].key + 4);
@@ -77,7 +77,7 @@ END_TEST
 START_TEST(test_same_key)
 {
 	struct map	 m;
-	struct thing	 a, b, none;
+	struct thing	 a = { .len = 0 }, b = a, none = a;
 
 	ck_assert_int_ne(sodium_init(), -1);
 	map_init(&m);

@@ -299,7 +299,7 @@ procin_remember(struct procin *in, const char *id, size_t len)
 	struct write_id	*w;
 
 	shorten(&s, id, len);
-	if ((w = malloc(sizeof(*w) + s.len)) == NULL)
+	if ((w = calloc(1, sizeof(*w) + s.len)) == NULL)
 		return -1;
 	memcpy(w->id, s.bytes, s.len);
 	if (map_add(&in->ids, &w->node, w->id, s.len, w) == -1) {
