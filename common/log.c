@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -209,6 +210,7 @@ log_put(struct line *l, const char *fmt, ...)
 	va_list	 ap;
 	int	 n;
 
+	assert(l->n < l->max && l->max <= sizeof(l->text));
 	va_start(ap, fmt);
 	n = vsnprintf(l->text + l->n, l->max - l->n, fmt, ap);
 	va_end(ap);
@@ -251,6 +253,7 @@ put_clean(struct line *l, const char *p, bool json)
 	size_t		 len, room;
 	char		 code[8];
 
+	assert(l->n < l->max);
 	for (; (c = (unsigned char)*p) != '\0'; p += len) {
 		if ((len = plain(p)) > 0) {
 			room = l->max - 1 - l->n;
@@ -378,6 +381,7 @@ emit(enum log_level level, int error, const struct log_member *members,
 	if (sink.target == TO_SYSLOG) {
 		log_put_syslog(l.text, l.n);
 	} else {
+		assert(l.n < sizeof(l.text));
 		l.text[l.n++] = '\n';
 		put_fd(l.text, l.n);
 	}

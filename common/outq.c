@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -69,6 +70,7 @@ outq_push(struct outq *s, const void *data, size_t len)
 {
 	ssize_t	 n;
 
+	assert(s->error == 0 && len > 0);
 	if (len > s->step)
 		len = s->step;
 	if (s->is_socket)
@@ -90,6 +92,7 @@ outq_put(struct outq *s, const void *data, size_t len)
 	const uint8_t	*p = data;
 	size_t		 n = 1;
 
+	assert(s->error == 0 || s->queue.len == 0);
 	while (!s->may_block && s->queue.len == 0 && s->error == 0 &&
 	    len > 0 && n > 0) {
 		n = outq_push(s, p, len);
