@@ -455,7 +455,7 @@ on_addresses(void *arg, const struct resolve_answer *a)
 {
 	struct dial	*c = arg;
 
-	assert(c->query != NULL && c->next == 0);
+	assert(c->query != NULL && c->next == 0 && c->addresses.n == 0);
 	c->query = NULL;
 	c->addresses = *a;
 	if (a->n == 0)

@@ -390,6 +390,7 @@ request_send(struct request *q, const char *action)
 	const char	*kind = r->kind == ANSWER_PLAIN ? "/cloud/executor/" :
 			    "/cloud/environment/";
 
+	assert(q->dial == NULL);
 	if (r->bearer == NULL) {
 		log_warnx("registry: the credential is missing or has expired");
 		schedule_finish(q);

@@ -1,5 +1,6 @@
 #include "common/noise/noise.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
@@ -45,6 +46,7 @@ hkdf(const uint8_t ck[NOISE_HASH], const uint8_t *input, size_t len,
 {
 	uint8_t	 i, temp[NOISE_HASH];
 
+	assert(count == 2 || count == 3);
 	hmac(ck, input, len, "", 0, temp);
 	for (i = 1; i <= count; i++)
 		hmac(temp, i == 1 ? temp : out[i - 2], i == 1 ? 0 : NOISE_HASH,

@@ -282,6 +282,7 @@ shrink(struct buf *b)
 	buf_trim(b, KEEP);
 	if (b->cap <= KEEP || b->len >= b->cap / 4)
 		return;
+	assert(b->len > 0 && b->len <= b->cap);
 	buf_init(&less, b->max);
 	if (buf_put(&less, buf_data(b), b->len) == 0)
 		buf_move(b, &less);

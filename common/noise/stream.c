@@ -284,6 +284,7 @@ stream_admit(struct stream_table *t, struct stream_pending *p,
 	bool			 r = false;
 
 	assert(p->number != 0 && t->active.count <= LIMIT_STREAMS);
+	assert(stream_find(t, span_of(&p->id)) == NULL);
 	if (t->active.count >= LIMIT_STREAMS)
 		return false;
 	if (stream_answer(p, random, "", &keys, act) == -1) {
