@@ -67,6 +67,7 @@ calls_send_text(struct calls *cs)
 {
 	int	 r;
 
+	assert(cs->text.len > 0);
 	r = cs->events->send(cs->arg, (char *)buf_data(&cs->text),
 	    cs->text.len);
 	buf_drain(&cs->text, cs->text.len);
@@ -99,6 +100,7 @@ fail_memory(struct calls *cs)
 static int
 keep_text(struct calls *cs, struct execsrv_call *c)
 {
+	assert(c->text == NULL && c->len == 0);
 	if (cs->kept + cs->text.len > KEPT_MAX)
 		return fail(cs, "too many bytes of requests wait for the "
 		    "server");

@@ -3,6 +3,7 @@
  * the session and gives the numbers of requests.  Each direction stops when its
  * reader is slow.
  */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -166,6 +167,7 @@ send_lines(struct bridge *b)
 	char	*line, *end;
 	size_t	 n;
 
+	assert(b->scanned <= b->in.len);
 	while (!b->is_over && !transport_has_output(&b->transport)) {
 		line = (char *)buf_data(&b->in);
 		end = b->in.len == b->scanned ? NULL : memchr(line +
@@ -189,6 +191,7 @@ bridge_on_input(struct bridge *b)
 	uint8_t	*room;
 	ssize_t	 n;
 
+	assert(!b->has_ended);
 	if ((room = buf_reserve(&b->in, INPUT_CHUNK)) == NULL) {
 		bridge_fail(b, "input: %s", errno == EFBIG ?
 		    "a line is too long" : strerror(errno));

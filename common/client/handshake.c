@@ -260,6 +260,7 @@ on_session(void *arg, const struct execsrv_answer *a)
 
 	if (a->error != NULL && a->error->code == 0)
 		return;			/* lost again: settled */
+	assert(x->state == EXECSRV_INITIALIZING);
 	if (a->error != NULL) {
 		on_refused(x, a->error);
 		return;
@@ -283,6 +284,7 @@ initialize(struct execsrv *x)
 				    .is_internal = true };
 	struct buf		 b;
 
+	assert(transport_is_up(&x->transport));
 	execsrv_set_state(x, EXECSRV_INITIALIZING);
 	recovery_allow(&x->recovery, execsrv_now(x), x->opening.initialize_ms,
 	    execsrv_is_opening(x) && x->opening.open_ms == 0);

@@ -1,4 +1,5 @@
 /* Messages of the server: answers, notifications, requests. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +85,7 @@ on_request(struct calls *cs, uint32_t id)
 	const struct json	*j = &cs->json;
 	struct json_out		 o;
 
+	assert(cs->text.len == 0);
 	json_out_init(&o, &cs->text);
 	json_out_open(&o, '{');
 	json_out_key(&o, "id");
@@ -187,6 +189,7 @@ calls_acknowledge(struct calls *cs)
 	char	 text[96];
 	int	 n;
 
+	assert(cs->received >= cs->acknowledged);
 	/* The first at once, so that the server knows that there will be
 	   receipts. */
 	if (cs->acknowledged > 0 &&
