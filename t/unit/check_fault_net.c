@@ -26,6 +26,23 @@ static struct wsloop	 loop;
 static unsigned		 nanswers;
 static bool		 is_found;
 
+/* One for all runs: libwebsockets 4.3 loses a descriptor with each of them. */
+static void
+use_loop(void)
+{
+	if (loop.lws == NULL)
+		ck_assert_int_eq(wsloop_init(&loop), 0);
+	loop.is_over = false;
+}
+
+/* What was freed in the loop is closed in its next turn. */
+static void
+leave_loop(void)
+{
+	lws_cancel_service(loop.lws);
+	ck_assert_int_ge(lws_service(loop.lws, 0), 0);
+}
+
 static int
 be_itself(void)
 {
@@ -55,7 +72,7 @@ names(void)
 
 	nanswers = 0;
 	is_found = false;
-	ck_assert_int_eq(wsloop_init(&loop), 0);
+	use_loop();
 	fault_begin();
 	if ((r = resolver_start(be_itself)) != NULL &&
 	    resolver_attach(r, &loop, on_gone, NULL) == 0 &&
@@ -67,7 +84,7 @@ names(void)
 	ck_assert_uint_eq(nanswers, has_asked);
 	ck_assert_int_eq(is_found, has_asked);
 	resolver_free(&r);
-	wsloop_fini(&loop);
+	leave_loop();
 	/* Without the other end it ends. */
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;
@@ -86,7 +103,7 @@ dialing(void)
 	struct dial			*c;
 	bool				 is_made;
 
-	ck_assert_int_eq(wsloop_init(&loop), 0);
+	use_loop();
 	ck_assert_ptr_nonnull(d.resolver = resolver_start(be_itself));
 	ck_assert_int_eq(resolver_attach(d.resolver, &loop, on_gone, NULL), 0);
 	memset(&t, 0, sizeof(t));
@@ -97,7 +114,7 @@ dialing(void)
 	is_made = c != NULL;
 	dial_free(&c);
 	resolver_free(&d.resolver);
-	wsloop_fini(&loop);
+	leave_loop();
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;
 	return is_made;
