@@ -430,9 +430,9 @@ judge_exit(struct child *c, int status)
 		c->master->child_events->on_early_death(c);
 }
 
-/* Whether a client waits for it that another process could serve as well. */
+/* Whether it has a client, but no process yet: another one could serve it. */
 static bool
-has_unborn_client(const struct child *c)
+waits_with_client(const struct child *c)
 {
 	return c->process == CHILD_UNKNOWN && c->client == CHILD_ASSIGNED &&
 	    c->end == CHILD_STAYS;
@@ -445,7 +445,7 @@ child_on_chan_end(void *arg, int error)
 
 	assert(c != NULL && c->chan != NULL);
 	/* The template has died, or will tell of it all the same. */
-	if (has_unborn_client(c) && error == 0)
+	if (waits_with_client(c) && error == 0)
 		return;
 	if (c->process == CHILD_DRAINING)
 		judge_exit(c, c->status);
@@ -564,7 +564,7 @@ child_again(struct child *c)
 	bool	 ok;
 
 	/* What was sent after its end is not queued. */
-	if (!has_unborn_client(c) || chan_is_lost(c->chan) ||
+	if (!waits_with_client(c) || chan_is_lost(c->chan) ||
 	    fd_packet_pair(pair) == -1)
 		return false;
 	ok = chan_renew(c->chan, pair[0]) == 0;
