@@ -23,18 +23,14 @@ void		 ctl_free(struct ctl **cp);
 
 struct upgrade_result;
 
-/*
- * For an upgrade: the socket; that of a client which asked for it, or -1; the
- * answer to it.
- */
+/* For an upgrade: the socket; that of who asked, or -1; the answer there. */
 int		 ctl_socket(const struct ctl *c);
 int		 ctl_asker(const struct ctl *c);
 void		 ctl_on_upgraded(struct ctl *c,
 		    const struct upgrade_result *r);
 
 /*
- * A worker asks for a channel like an operator's, for its session's client:
- * send it, or why not.
+ * A worker asks for an operator's channel, for its client: send it, or why not.
  */
 void		 ctl_operate(struct ctl *c, struct child *from,
 		    uint32_t ticket);

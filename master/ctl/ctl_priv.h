@@ -40,10 +40,7 @@ struct ctl_who {
 	uid_t		 uid;
 	pid_t		 pid;
 	bool		 sees_all;
-	/*
-	 * 0: an operator; else of a client's session, which sees only the other
-	 * sessions of its identity.
-	 */
+	/* 0: an operator; else: sees the other sessions of its identity only */
 	unsigned	 session;
 	char		 identity[IDENTITY_MAX];
 };
@@ -147,10 +144,7 @@ uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 /* The server ends: answer all clients that wait for that; one of them. */
 void	 ctl_end_waits(struct ctl *c, const char *why);
 
-/*
- * Admit whoever connects to the socket (fd is taken), or a known client; or
- * NULL.
- */
+/* Admit whoever connects (fd is taken), or a known client; or NULL. */
 struct ctl_client *ctl_admit(struct ctl *c, int fd);
 struct ctl_client *ctl_add(struct ctl *c, int fd, const struct ctl_who *who);
 

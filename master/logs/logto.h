@@ -13,8 +13,7 @@ int	 logto_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
 bool	 logto_daemon(const struct conf *c);
 
 /*
- * From checked settings, before any process is started; is_daemon: there is no
- * terminal.  0, or -1 after a line in the log.
+ * From checked settings, before any child.  0, or -1 after a line in the log.
  */
 int	 logto_init(struct world_logs *l, const struct conf *c,
 	    bool is_daemon) MUST_CHECK;

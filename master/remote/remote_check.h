@@ -7,10 +7,7 @@
 #include "master/auth/runas.h"
 #include "master/remote/cred.h"
 
-/*
- * Complete and valid, with users that exist, each environment once?  0, or -1
- * with the reason in e.
- */
+/* Blocks complete and valid, users there, environments once?  0, or -1: e. */
 int	 remote_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
 
 /* Print what is valid, but probably not meant. */

@@ -1,7 +1,4 @@
-/*
- * The streams on one rendezvous websocket: sealed (Noise), clear relay frames,
- * or a single connection as it is.
- */
+/* The streams on a rendezvous websocket: Noise, clear frames, or one alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +13,8 @@ struct carrier_line {
 	void		 (*want)(void *arg);
 
 	/*
-	 * Whether the peer has read the first pos bytes sent; if not yet,
-	 * carrier_on_proof() follows.
+	 * Whether the first pos bytes were read; if not, carrier_on_proof()
+	 * comes.
 	 */
 	bool		 (*has_read)(void *arg, uint64_t pos);
 

@@ -50,8 +50,8 @@ struct carrier_ops {
 		    size_t *len_out);
 	void	(*drop)(struct carrier_stream *f);
 	/*
-	 * The next frame of a server's message: its length; 0: no more; -1: the
-	 * stream must end.
+	 * The next frame of a message: its length; 0: no more; -1: end the
+	 * stream.
 	 */
 	ssize_t	(*seal)(struct carrier_stream *f, const uint8_t *data,
 		    size_t len, uint8_t **frame_out);

@@ -1,6 +1,4 @@
-/*
- * The websocket to the rendezvous (PROTOCOL 12.4), kept alive and reconnected.
- */
+/* The websocket to the rendezvous (PROTOCOL 12.4), reconnected if needed. */
 #pragma once
 
 #include "common/dial/wsock.h"

@@ -19,10 +19,7 @@ struct uplink {
 	struct target		 forward;
 };
 
-/*
- * Take over start, the master's first message; secret: the second.  0, or -1
- * after a line in the log.
- */
+/* Takes over start.  0, or -1 after a line in the log. */
 int	 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 	    const Ipc__UplinkSecret *secret) MUST_CHECK;
 void	 uplink_fini(struct uplink *u);

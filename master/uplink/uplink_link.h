@@ -22,10 +22,7 @@ struct uplink_link_events {
 	void	(*on_gone)(void *arg);
 };
 
-/*
- * Wait for the first two messages, the caller's: settings, and the key.  0, or
- * -1 after a line in the log.
- */
+/* The first two messages, the caller's.  0, or -1 after a line in the log. */
 int	 uplink_link_wait(int sock, Ipc__UplinkStart **start_out,
 	    Ipc__UplinkSecret **secret_out) MUST_CHECK;
 
@@ -45,8 +42,5 @@ void	 uplink_link_status(struct uplink_link *l, const Ipc__UplinkStatus *s);
 
 void	 uplink_link_denied(struct uplink_link *l);
 
-/*
- * Give the master a connection, now or when there is one; fd is closed.  0, or
- * -1: too many wait already.
- */
+/* A connection, now or later; closes fd.  0, or -1: too many wait already. */
 int	 uplink_link_stream(struct uplink_link *l, int fd) MUST_CHECK;
