@@ -1,7 +1,6 @@
 /*
- * The configuration: rows of proto/conf.def, read from a file like
- * sshd_config(5) ("Keyword value", # comments) or set one by one; Uplink
- * blocks; and Match blocks, which set rows for some clients.
+ * The configuration: rows of proto/conf.def, from a file like sshd_config(5) or
+ * set one by one; Uplink blocks; Match blocks, which set rows for some clients.
  */
 #pragma once
 
@@ -49,7 +48,6 @@ enum { CONF_ROOT_NO, CONF_ROOT_LOCAL, CONF_ROOT_YES };
 enum { CONF_SANDBOX_NONE, CONF_SANDBOX_READ, CONF_SANDBOX_WRITE };
 enum { CONF_STDIN_NO, CONF_STDIN_BEARER, CONF_STDIN_FRAMES };
 
-/* The rows, by number. */
 enum {
 #define CONF(keyword, type, member, value, when, help)	CONF_ROW_##member,
 #include "proto/conf.def"
@@ -94,7 +92,7 @@ struct conf_match {
 	char			*where;		/* "FILE:LINE" or "" */
 };
 
-/* CONF_IN_WRONG: in a block whose first line has a mistake. */
+/* CONF_IN_WRONG: the block's first line has a mistake. */
 enum conf_block { CONF_OUTER, CONF_IN_UPLINK, CONF_IN_MATCH, CONF_IN_WRONG };
 
 struct conf {
@@ -109,43 +107,39 @@ struct conf {
 	size_t			 nmatch;
 	enum conf_block		 block;		/* open: the last of its kind */
 	const char		*folder;	/* of relative paths */
-	const char		*reading;	/* the file that is read */
+	const char		*reading;	/* file */
 	struct conf_list	 note;		/* no mistakes, but likely */
 };
 
-/* One reason or, of conf_load() and conf_more(), several lines of them. */
+/* One reason; of conf_load() and conf_more() lines of them. */
 struct conf_error {
 	char	 text[4096];
 };
 
-/* Write a reason to e.  Always -1. */
+/* Write a reason.  Always -1. */
 int	 conf_fail(struct conf_error *e, const char *fmt, ...) PRINTF(2, 3);
 
-/* Add the reasons in e to those in all, which may be empty.  Always -1. */
+/* Add the reasons in e to all, which may be empty.  Always -1. */
 int	 conf_more(struct conf_error *all, const struct conf_error *e);
 
 /* Return the next reason of a text and its length, or NULL. */
 const char *conf_error_line(const char **at, size_t *len_out);
 
-/*
- * Return "FILE:LINE" of a value, the i-th of a list; "": command line or
- * default.  A row that an Uplink block does not have is where the block begins.
- */
+/* "FILE:LINE" of a value (the i-th of a list), or the block's; "": no file. */
 const char *conf_where(const struct conf *c, size_t row, size_t i);
 const char *conf_uplink_where(const struct conf_uplink *u, size_t row);
 
-/* Put a place in front of the reason in e.  Always -1. */
+/* Put a place in front of the reason.  Always -1. */
 int	 conf_at(struct conf_error *e, const char *where);
 
-/* Set all rows to their defaults.  0, or -1 with errno ENOMEM. */
+/* Set the defaults.  0, or -1 with errno ENOMEM. */
 int	 conf_init(struct conf *c) MUST_CHECK;
 void	 conf_fini(struct conf *c);
 
 /*
- * Set a keyword, as the command line does; files do not override it, but add to
- * a list.  A relative path is one in c->folder, if that is set.  "Uplink" and
- * "Match" begin a block for the keywords that follow.  0, or -1 with the reason
- * in e.
+ * Set a keyword as the command line does: files add to a list, but override
+ * nothing else.  "Uplink" and "Match" begin a block for those that follow.  A
+ * relative path is in c->folder, if set.  0, or -1 with e.
  */
 int	 conf_set(struct conf *c, const char *keyword, const char *value,
 	    struct conf_error *e) MUST_CHECK;
@@ -154,18 +148,18 @@ void	 conf_empty(struct conf *c, size_t row);	/* of a list */
 void	 conf_end_block(struct conf *c);
 
 /*
- * Read a file and its Includes.  The first value of a keyword wins, as in
- * sshd_config(5); lists accumulate.  Files must be owned by root or us and not
- * be writable by others.  A relative path is one beside its file.  0, or -1
- * with "FILE:LINE: reason" of each mistake in e; the other lines are set.
+ * Read a file and its Includes, owned by root or us and not writable by others.
+ * The first value of a keyword wins, lists accumulate.  A relative path is
+ * beside its file.  0, or -1 with "FILE:LINE: reason" of each mistake; other
+ * lines are set.
  */
 int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
 	    MUST_CHECK;
 
 /*
- * The same for a text (NUL-terminated, cut up in place) called name.  include
- * reads the files of an Include: 0; -1 with all of e; -2 with a reason in e
- * that is about this line.  Pure apart from that.
+ * The same for a text (NUL-terminated, cut up in place); pure but for include,
+ * which reads files: 0; -1 with all of e; -2 with a reason in e about this
+ * line.
  */
 typedef int	 conf_include_fn(void *arg, void *c, const char *pattern,
 		    struct conf_error *e);
@@ -173,22 +167,20 @@ int	 conf_parse(struct conf *c, const char *name, char *text, size_t len,
 	    conf_include_fn *include, void *arg, struct conf_error *e)
 	    MUST_CHECK;
 
-/* Return the word for a value of a choice (confchoice.def), or "?". */
+/* Return a value's word (confchoice.def), or "?". */
 const char	*conf_word(const char *choice, int value);
 
-/* Print all settings as a configuration file. */
+/* As a configuration file. */
 void	 conf_print(const struct conf *c, FILE *out);
 
 /*
- * On reload, keep rows and Uplink blocks that need a restart: now gets old's
- * (the blocks at their address) and on_kept is called for each that differs.
- * 0, or -1 with errno ENOMEM, nothing changed.
+ * On reload, give now what needs a restart to change from old (Uplink blocks at
+ * their address); on_kept is called for each that differs.  0, or -1 with errno
+ * ENOMEM, nothing changed.
  */
 int	 conf_keep(struct conf *now, struct conf *old,
 	    void (*on_kept)(void *arg, const char *keyword), void *arg)
 	    MUST_CHECK;
-
-/* --- clients --- */
 
 /* A client, by the rows of confmatch.def; NULL counts as "". */
 struct conf_client {
@@ -197,14 +189,11 @@ struct conf_client {
 	size_t		 ngroup;
 };
 
-/*
- * Make the configuration for a client: without blocks, lists joined.  0 (end it
- * with conf_fini()), or -1 with errno ENOMEM.
- */
+/* Without blocks, lists joined; end it with conf_fini().  -1: ENOMEM. */
 int	 conf_resolve(const struct conf *c, const struct conf_client *who,
 	    struct conf *out) MUST_CHECK;
 
-/* A client as text: "user=U,group=G,group=G,addr=A,...".  Owns its texts. */
+/* "user=U,group=G,group=G,addr=A,..."; owns its texts. */
 struct conf_spec {
 	struct conf_client	  client;
 	char			 *copy;
@@ -216,13 +205,10 @@ void	 conf_spec_fini(struct conf_spec *s);
 
 /* --- patterns; pure --- */
 
-/* Replace blanks between names by commas, in place. */
+/* Blanks between names become commas. */
 void	 conf_join_names(char *text);
 
-/*
- * Match sshd's PATTERN[,PATTERN...] with *, ? and ! (negated).  1: yes; 0: no;
- * -1: a negated one matches.
- */
+/* Match sshd's PATTERN,... with *, ?, !.  1; 0; -1: a negated one matches. */
 int	 conf_pattern_list(const char *list, const char *text);
 
 /* The same for addresses and ADDRESS/LENGTH.  -2: not a valid network. */

@@ -1,7 +1,4 @@
-/*
- * Rows of a configuration: for conf*.c, and for programs with rows of their
- * own.
- */
+/* Rows of a configuration, for conf*.c and programs with rows of their own. */
 #pragma once
 
 #include "common/conf/conf.h"
@@ -28,7 +25,7 @@ struct conf_row {
 	enum conf_when	 when;
 };
 
-/* For each type, in conf_value.c. */
+/* In conf_value.c. */
 conf_set_fn	 set_TEXT, set_PATH, set_LIST, set_NAMES, set_COUNT,
 		 set_AMOUNT, set_SIZE, set_SECONDS, set_MODE, set_NICE,
 		 set_RLIMIT, set_ROOM, set_TIMEOUT, set_WEIGHT, set_choice;
@@ -37,7 +34,7 @@ conf_print_fn	 print_TEXT, print_PATH, print_LIST, print_NAMES, print_COUNT,
 		 print_NICE, print_RLIMIT, print_ROOM, print_TIMEOUT,
 		 print_WEIGHT, print_choice;
 
-/* Write what a value of a row may be, for people; "": any text. */
+/* Write what a value may be, for people; "": any text. */
 void	 conf_expected(const struct conf_row *row, char *out, size_t size);
 
 /* n rows of the struct at base: their defaults (-1 with errno), their end. */
@@ -55,18 +52,17 @@ int	 conf_rows_keep(const struct conf_row *r, size_t n, void *now,
 	    const void *old, void (*on_kept)(void *arg, const char *keyword),
 	    void *arg) MUST_CHECK;
 
-/* Find a row by its keyword in any case, or NULL. */
+/* In any case, or NULL. */
 const struct conf_row *conf_rows_find(const struct conf_row *r, size_t n,
 	    const char *keyword);
 
-/* Whether values accumulate. */
 bool	 conf_row_is_list(const struct conf_row *row);
 
-/* Write why a value was refused, by errno, to e.  Always -1. */
+/* Write to e why, by errno, a value was refused.  Always -1. */
 int	 conf_bad_value(const struct conf_row *row, const char *value,
 	    struct conf_error *e);
 
-/* Make a path absolute, beside the file that has it.  malloc'd, or NULL. */
+/* A path beside the file that has it: absolute, malloc'd, or NULL. */
 char	*conf_beside(const char *file, const char *path) MUST_CHECK;
 
 /* Append a copy.  0, or -1 with errno ENOMEM. */
@@ -79,19 +75,19 @@ void	 conf_print_line(const char *keyword, const char *value, FILE *out);
 
 const struct conf_row	*conf_row_at(size_t n);
 
-/* conf_set() for a file at "FILE:LINE"; a value that is set wins. */
+/* conf_set() for a file; a value that is set wins. */
 int	 conf_add(struct conf *c, const char *keyword, const char *value,
 	    const char *where, struct conf_error *e) MUST_CHECK;
 
 /*
- * Get the next word, cut off in place: up to a blank, or quoted with \ before "
- * or \.  1; 0: none; -1: unbalanced quotes, or text right after them.
+ * Cut off a word in place: up to a blank, or quoted with \ before " or \.  1;
+ * 0: none; -1: unbalanced quotes, or text right after them.
  */
 int	 conf_word_next(char **at, char **word_out);
 
 /* --- files (conf_file.c) --- */
 
-/* A line "Keyword value", to be changed at will. */
+/* "Keyword value", to be changed at will. */
 struct conf_line {
 	const char	*name;		/* of the file */
 	const char	*where;		/* "FILE:LINE" */
@@ -99,49 +95,46 @@ struct conf_line {
 	bool		 is_bare;	/* there is no value */
 };
 
-/* 0; or -1 with a reason in why, or, if that is empty, whole ones in e. */
+/* 0; or -1 with a reason in why or, if that is empty, whole ones in e. */
 typedef int	 conf_line_fn(void *arg, const struct conf_line *l,
 		    struct conf_error *why, struct conf_error *e);
 
 /*
  * Call fn for the lines of a text (NUL-terminated, cut up in place).  0, or -1
- * with "NAME:LINE: reason" of each mistake in e.
+ * with "NAME:LINE: reason" of each mistake.
  */
 int	 conf_lines(const char *name, char *text, size_t len, conf_line_fn *fn,
 	    void *arg, struct conf_error *e) MUST_CHECK;
 
-/*
- * Read the files that the patterns behind an Include name, for conf_parse() or
- * the like, whose c, include and arg these are.  As conf_line_fn.
- */
+/* As conf_line_fn; c, include and arg are those of conf_parse() or the like. */
 int	 conf_include(void *c, char *value, conf_include_fn *include,
 	    void *arg, struct conf_error *why, struct conf_error *e)
 	    MUST_CHECK;
 
-/* The same as conf_load(), for another kind of configuration. */
+/* As conf_load(), for another kind of configuration. */
 typedef int	 conf_parse_fn(void *c, const char *name, char *text,
 		    size_t len, conf_include_fn *include, void *arg,
 		    struct conf_error *e);
 int	 conf_files(void *c, const char *path, conf_parse_fn *parse,
 	    struct conf_error *e) MUST_CHECK;
 
-/* Read a file under the rules of conf_load(), malloc'd; NULL with e. */
+/* Read a file as conf_load() does, malloc'd; NULL with e. */
 char	*conf_text(const char *path, size_t *len_out, struct conf_error *e)
 	    MUST_CHECK;
 
 /* --- Match blocks (conf_match.c) --- */
 
-/* Begin a block; criteria is the text after "Match". */
+/* criteria: the text after "Match". */
 int	 conf_match_begin(struct conf *c, const char *criteria,
 	    const char *where, struct conf_error *e) MUST_CHECK;
 
-/* Set a keyword in the last block. */
+/* In the last block. */
 int	 conf_match_set(struct conf *c, const struct conf_row *row,
 	    const char *value, struct conf_error *e) MUST_CHECK;
 bool	 conf_match_holds(const struct conf_match *m,
 	    const struct conf_client *who);
 void	 conf_match_fini(struct conf_match *m);
 
-/* Whether a pattern list can match anything: it is not all negated. */
+/* Whether anything can match: not all is negated. */
 bool	 conf_pattern_can_hold(const char *list);
 void	 conf_match_print(const struct conf_match *m, FILE *out);
