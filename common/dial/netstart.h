@@ -7,9 +7,9 @@
 #include "common/dial/resolve.h"
 
 /*
- * Close all descriptors but the channel, standard input, whose new descriptor
- * is returned, and standard error if keeps_stderr; prepare what needs neither
- * secrets nor settings.  how is for log_init().  -1 after a line in the log.
+ * Close all descriptors but the channel, standard input (returned as a new one)
+ * and, if keeps_stderr, standard error; prepare what needs no secrets or
+ * settings. how: of log_init().  -1 after a line in the log.
  */
 int	 netstart(const char *role, const char *how, bool keeps_stderr,
 	    struct dialer *d, struct resolver **resolver_out) MUST_CHECK;

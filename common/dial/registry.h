@@ -1,7 +1,4 @@
-/*
- * Requests to the environment registry (PROTOCOL 12.2 and 12.8): register,
- * validate a harness; and as a harness ask for a connection.
- */
+/* Requests to the environment registry (PROTOCOL 12.2 and 12.8). */
 #pragma once
 
 #include <sys/queue.h>
@@ -14,15 +11,15 @@
 #include "common/repeat.h"
 #include "proto/ipc.pb-c.h"
 
-/* Embedded; members are private. */
+/* Embedded; private. */
 struct registry {
 	struct dialer		*dialer;
 	struct target		 base;
 	enum answer_kind	 kind;
 	const char		*environment;	/* the caller's */
 	const char		*name;
-	const uint8_t		*nonce;		/* NONCE bytes, of this run */
-	/* The Authorization header, locked; NULL: nothing is sent. */
+	const uint8_t		*nonce;		/* of this run */
+	/* Authorization, locked; NULL: nothing is sent. */
 	char			*bearer;
 	TAILQ_HEAD(request_list, request) requests;
 	struct repeat		 said;		/* why it failed */
@@ -30,16 +27,13 @@ struct registry {
 
 #define REGISTRY_NONCE	16
 
-/*
- * Texts and nonce stay the caller's.  0, or -1 with errno EINVAL: unusable URL
- * or name of the environment.
- */
+/* Texts and nonce stay the caller's.  -1: errno EINVAL (bad URL or name). */
 int	 registry_init(struct registry *r, struct dialer *d, const char *url,
 	    enum answer_kind kind, const char *environment, const char *name,
 	    const uint8_t nonce[REGISTRY_NONCE]) MUST_CHECK;
 void	 registry_fini(struct registry *r);
 
-/* Copy a credential; "": none.  0, or -1 with errno ENOMEM. */
+/* Copy; "": none.  0, or -1 with errno ENOMEM. */
 int	 registry_set_bearer(struct registry *r, const char *token) MUST_CHECK;
 
 struct registry_result {
@@ -49,7 +43,6 @@ struct registry_result {
 	struct answer_registration	 answer;	/* when registered */
 };
 
-/* The answer to registry_connect(). */
 struct registry_connection {
 	unsigned			 status;	/* of HTTP; 0: none */
 	bool				 is_good;	/* 200, and valid */
@@ -60,15 +53,12 @@ struct registry_connection {
 	const struct answer_connection	*answer;	/* is_good */
 };
 
-/*
- * As a harness with that key, ask for a connection to the environment.  on_done
- * is called once; its result is wiped afterwards.
- */
+/* Connect as a harness with that key.  on_done: once; its result is wiped. */
 void	 registry_connect(struct registry *r, const struct noise_public *key,
 	    void (*on_done)(void *arg, const struct registry_connection *res),
 	    void *arg);
 
-/* Register with that key.  on_done is called once. */
+/* on_done: once. */
 void	 registry_register(struct registry *r, const struct noise_public *key,
 	    void (*on_done)(void *arg, const struct registry_result *res),
 	    void *arg);
@@ -84,11 +74,11 @@ struct registry_question {
 	uint64_t			 number;	/* not 0 */
 };
 
-/* Validate.  on_done is called once, unless registry_forget() is. */
+/* on_done: once, unless registry_forget() comes first. */
 void	 registry_validate(struct registry *r,
 	    const struct registry_question *q,
 	    void (*on_done)(void *arg, uint64_t number,
 	    enum registry_verdict verdict), void *arg);
 
-/* Cancel the validation of that number; 0: all of them. */
+/* Cancel it; 0: all of them. */
 void	 registry_forget(struct registry *r, uint64_t number);

@@ -1,7 +1,4 @@
-/*
- * Answers of the registry (PROTOCOL 12.2).  Pure.  Unknown members are ignored,
- * missing ones are errors.
- */
+/* Answers of the registry (PROTOCOL 12.2).  Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +10,9 @@
 #include "common/span.h"
 
 #define ANSWER_PROFILE	"noise_hybrid_ik_v1"
-#define ANSWER_ID_MAX	256	/* bytes of a registration's id */
+#define ANSWER_ID_MAX	256	/* bytes */
 
-/* Which members the answer to a registration must have. */
+/* By what members a registration must have. */
 enum answer_kind { ANSWER_NOISE, ANSWER_CLEAR, ANSWER_PLAIN };
 
 struct answer_registration {
@@ -25,31 +22,28 @@ struct answer_registration {
 };
 
 /*
- * Read the answer to a registration; text is written to.  An unusable URL is
- * no error.  0, or -1 with errno: EINVAL (not JSON, a member is missing, the id
- * is too long), EBADMSG (another environment or security profile), ENOMEM.
+ * text is written to; an unusable URL is no error.  0, or -1 with errno: EINVAL
+ * (not JSON, a member is missing, long id), EBADMSG (another environment or
+ * profile), ENOMEM.
  */
 int	 answer_registration(struct answer_registration *a, char *text,
 	    size_t len, enum answer_kind kind, const char *environment)
 	    MUST_CHECK;
 
-/* For one connection of a harness. */
+/* A harness's connection. */
 struct answer_connection {
 	struct answer_registration	 of;		/* the executor's */
 	struct noise_public		 executor;
-	/* For the executor; a secret. */
+	/* A secret, for the executor. */
 	char	 authorization[LIMIT_RELAY_AUTHORIZATION + 1];
 };
 
-/* Read it, as answer_registration(). */
+/* As answer_registration(). */
 int	 answer_connection(struct answer_connection *a, char *text, size_t len,
 	    const char *environment) MUST_CHECK;
 
-/* Whether the answer to a validation, of status 200, allows it. */
+/* Whether a 200 allows it. */
 bool	 answer_is_valid(char *text, size_t len);
 
-/*
- * Copy the code of an error body, truncated to size: letters, digits, "_" and
- * "-" only.  False: there is none.
- */
+/* Copy an error's code, truncated: letters, digits, "_", "-".  False: none. */
 bool	 answer_error_code(char *text, size_t len, char *out, size_t size);

@@ -129,6 +129,7 @@ resolve_take(int sock, struct resolve_reply *out)
 		errno = 0;
 	if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR))
 		return -1;
+	/* A packet as it is: both ends are of this program. */
 	if (n != (ssize_t)sizeof(*out) || out->answer.n > RESOLVE_MAX)
 		return 0;
 	for (i = 0; i < RESOLVE_MAX; i++)

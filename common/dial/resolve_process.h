@@ -1,8 +1,4 @@
-/*
- * The process that looks up names of hosts for one that needs no files and must
- * not wait.  A question and its answer are packets on their socket, each as it
- * is: no end of the two may take another number of bytes for one.
- */
+/* The process that looks up host names; questions and answers are packets. */
 #pragma once
 
 #include <stddef.h>
@@ -10,12 +6,12 @@
 
 #include "common/attributes.h"
 
-#define RESOLVE_TEXT	48	/* a numeric address and its NUL */
-#define RESOLVE_MAX	8	/* addresses of a name that are tried */
+#define RESOLVE_TEXT	48	/* bytes */
+#define RESOLVE_MAX	8	/* addresses that are tried */
 #define RESOLVE_HOST	255	/* bytes of a name (RFC 1035) */
 
 struct resolve_answer {
-	size_t	 n;			/* 0: there is no such host */
+	size_t	 n;			/* 0: no such host */
 	char	 address[RESOLVE_MAX][RESOLVE_TEXT];
 };
 
@@ -28,7 +24,7 @@ struct resolve_reply {
 	struct resolve_answer	 answer;
 };
 
-/* What it gives up before it reads. */
+/* What it gives up first. */
 struct resolve_how {
 	const char	*role;			/* in the log */
 	void		(*forget)(void *arg);	/* wipe memory; or NULL */
@@ -36,11 +32,8 @@ struct resolve_how {
 	int		(*confine_self)(void);	/* 0, or -1: it exits */
 };
 
-/*
- * Fork it.  Return our end of the socket, whose end ends it too, non-blocking;
- * -1 with errno.
- */
+/* Return our end, non-blocking; its end ends the process.  -1 with errno. */
 int	 resolve_process(const struct resolve_how *how) MUST_CHECK;
 
-/* Take an answer: 1; 0: none now, or none at all; -1 with errno, 0: the end. */
+/* 1; 0: none now, or none at all; -1 with errno, 0: the end. */
 int	 resolve_take(int sock, struct resolve_reply *out) MUST_CHECK;

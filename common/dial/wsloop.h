@@ -1,7 +1,4 @@
-/*
- * The event loop of libwebsockets, which cannot be driven from outside: other
- * descriptors are adopted as raw files.
- */
+/* libwebsockets' event loop, with others' descriptors adopted as raw files. */
 #pragma once
 
 #include <libwebsockets.h>
@@ -15,24 +12,24 @@ struct wsloop {
 	bool			 is_over;
 };
 
-/* Start libwebsockets.  0, or -1 after a line in the log. */
+/* 0, or -1 after a line in the log. */
 int	 wsloop_init(struct wsloop *l) MUST_CHECK;
 void	 wsloop_fini(struct wsloop *l);
 
-/* Serve until wsloop_stop(). */
+/* Until wsloop_stop(). */
 void	 wsloop_run(struct wsloop *l);
 void	 wsloop_stop(struct wsloop *l);
 
 /* --- timers ----------------------------------------------------------------*/
 
-/* Embedded; all zero: not set.  Clear it before its memory is freed. */
+/* Embedded; zeroed: not set.  Clear before freeing. */
 struct wsloop_timer {
 	lws_sorted_usec_list_t	 sul;		/* first: see wsloop.c */
 	void			(*fn)(void *arg);
 	void			*arg;
 };
 
-/* Call fn once in ms milliseconds; replaces an earlier time. */
+/* Call fn once; replaces an earlier time. */
 void	 wsloop_timer_set(struct wsloop *l, struct wsloop_timer *t, uint64_t ms,
 	    void (*fn)(void *arg), void *arg);
 void	 wsloop_timer_clear(struct wsloop *l, struct wsloop_timer *t);
@@ -45,16 +42,16 @@ struct wswatch;
 struct wswatch_events {
 	void	(*on_readable)(void *arg);
 	void	(*on_writable)(void *arg);
-	/* The peer is gone: the last event; data may still be unread. */
+	/* The last event; data may still be unread. */
 	void	(*on_hangup)(void *arg);
 };
 
-/* Watch fd, which stays the caller's, for reading.  NULL with errno. */
+/* fd stays the caller's.  NULL with errno. */
 struct wswatch	*wswatch_new(struct wsloop *l, int fd,
 		    const struct wswatch_events *events, void *arg);
 void		 wswatch_free(struct wswatch **wp);
 
-/* Whether to call on_readable (at first: yes). */
+/* Whether on_readable is called; at first: yes. */
 void		 wswatch_read(struct wswatch *w, bool wanted);
 
 /* Call on_writable once. */
