@@ -1,8 +1,4 @@
-/*
- * The messages of proto/ipc.def.  A packet is a byte (the kind) and a protobuf
- * message, with at most one descriptor (SCM_RIGHTS).  Buffers are wiped, since
- * messages may have credentials.
- */
+/* proto/ipc.def: a byte, protobuf, up to one descriptor.  Buffers are wiped. */
 #pragma once
 
 #include <sys/types.h>
@@ -42,40 +38,36 @@ struct ipc_row {
 
 extern const struct ipc_row	ipc_rows[IPC_KINDS];
 
-/* One message received. */
 struct ipc_msg {
 	enum ipc_kind		 kind;
 	ProtobufCMessage	*body;
 	int			 fd;		/* or -1, also if it was lost */
 };
 
-/*
- * Send a message with fd (stays the caller's) or -1.  0, or -1 with errno
- * (EAGAIN: would block; EPIPE: closed; EMSGSIZE).
- */
+/* fd (or -1) stays the caller's.  -1: EAGAIN, EPIPE (closed), EMSGSIZE. */
 int	 ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 	    MUST_CHECK;
 
 /*
- * Receive a message.  1: end m with ipc_msg_fini(); 0: the peer closed; -1 with
- * errno: EAGAIN (none), EPROTO (malformed, too long, not one that from may send
- * to to, wrong number of descriptors).  Of a master, kinds that we do not know
- * are skipped: it may be of a later version.  If we have no descriptors left
- * (EMFILE) the message comes without its own.
+ * 1: end m with ipc_msg_fini(); 0: the peer closed; -1 with errno: EAGAIN
+ * (none), EPROTO (malformed, too long, not from from to to, wrong number of
+ * descriptors). Unknown kinds of a master, perhaps a later version, are
+ * skipped.  Without a free descriptor (EMFILE) the message comes without its
+ * own.
  */
 int	 ipc_recv(int sock, enum ipc_role from, enum ipc_role to,
 	    struct ipc_msg *m) MUST_CHECK;
 
-/* The same, but block until there is one. */
+/* The same, blocking. */
 int	 ipc_wait(int sock, enum ipc_role from, enum ipc_role to,
 	    struct ipc_msg *m) MUST_CHECK;
 
-/* Free the body; close the descriptor unless taken (set to -1). */
+/* Free the body; close the descriptor unless it is -1 (taken). */
 void	 ipc_msg_fini(struct ipc_msg *m);
 
-/* Pack a message: malloc'd, NULL with errno. */
+/* malloc'd; NULL with errno. */
 void	*ipc_pack(enum ipc_kind kind, const void *body, size_t *len_out);
 
-/* Send a packed message.  As ipc_send(). */
+/* As ipc_send(). */
 int	 ipc_send_packed(int sock, const void *packet, size_t len, int fd)
 	    MUST_CHECK;
