@@ -1,13 +1,11 @@
 /*
- * A strict JSON parser (RFC 8259, PROTOCOL 2.3): one pass, giving a tape of
- * tokens that point into the text.  Pure.
+ * A strict JSON parser (RFC 8259, PROTOCOL 2.3), giving a tape of tokens that
+ * point into the text.  Pure.
  *
- * Refuses text after the value, duplicate keys at any depth, JSON_DEPTH_MAX and
- * JSON_VALUES_MAX exceeded, lone surrogate escapes, raw control characters and
- * a byte order mark.  Does not check for UTF-8 (see utf8.h).
- *
- * Strings are unescaped in place, which changes the text, and may contain NUL.
- * Duplicate keys are found in linear time by a keyed hash.
+ * Refuses text after the value, duplicate keys (found in linear time),
+ * JSON_DEPTH_MAX and JSON_VALUES_MAX exceeded, lone surrogate escapes, raw
+ * control characters, a byte order mark; does not check UTF-8 (utf8.h).
+ * Strings are unescaped in place and may contain NUL.
  */
 #pragma once
 
@@ -37,7 +35,7 @@ struct json_tok {
 
 struct json_block;
 
-/* A parsed text.  Embedded, reusable. */
+/* Embedded, reusable. */
 struct json {
 	char		*text;		/* the caller's, not owned */
 	struct json_tok	*toks;		/* token 0 is the whole value */
@@ -50,19 +48,15 @@ void	 json_init(struct json *j);
 void	 json_fini(struct json *j);
 
 /*
- * Parse len bytes (below 2^31), which must stay while tokens are used.  0, or
- * -1 with errno: EINVAL (syntax), E2BIG (too deep, too many values, too long),
- * ENOMEM; there are no tokens then.
+ * len is below 2^31; text must stay.  0, or -1 with errno, without tokens:
+ * EINVAL (syntax), E2BIG (too deep, too many values, too long), ENOMEM.
  */
 int	 json_parse(struct json *j, char *text, size_t len) MUST_CHECK;
 
-/* Free json_alloc()'s memory and a large tape.  The tokens are gone. */
+/* Free json_alloc()'s memory and a large tape; ends the tokens. */
 void	 json_trim(struct json *j);
 
-/*
- * Allocate n objects until the next json_parse(), json_trim() or json_fini().
- * NULL with errno.
- */
+/* Until the next json_parse(), json_trim() or json_fini().  NULL with errno. */
 void	*json_alloc(struct json *j, size_t n, size_t size)
 	    __attribute__((malloc)) MUST_CHECK;
 
@@ -78,13 +72,12 @@ json_text(const struct json *j, uint32_t i)
 	return j->text + j->toks[i].pos;
 }
 
-/* Return the value of a key, or 0: no such key, or obj is no object. */
+/* Return a key's value, or 0: none, or obj is no object. */
 uint32_t json_find(const struct json *j, uint32_t obj, const char *key);
 
 /*
- * Iterate over the array or object at token up:
- *	for (i = json_first(up); json_more(j, up, i); i = json_after_elem(j, i))
- * In an object i is a key and i + 1 its value: use json_after_member().
+ * for (i = json_first(up); json_more(j, up, i); i = json_after_elem(j, i)); in
+ * an object i is a key and i + 1 its value: use json_after_member().
  */
 static inline uint32_t
 json_first(uint32_t up)
@@ -110,19 +103,12 @@ json_after_member(const struct json *j, uint32_t key)
 	return j->toks[key + 1].next;
 }
 
-/* Whether token i is a string and equal to text. */
 bool	 json_is_text(const struct json *j, uint32_t i, const char *text);
 
-/*
- * Copy the text of a string member, as much as fits; "" if obj has none.
- * Return whether it has.
- */
+/* Copy a string member, as much as fits, or "".  Whether there is one. */
 bool	 json_copy_text(const struct json *j, uint32_t obj, const char *key,
 	    char *out, size_t size);
 
-/*
- * Get an integer: digits and sign only ("-0" is 0).  0, or -1 with errno EINVAL
- * (no integer) or ERANGE, *out unchanged.
- */
+/* Digits and sign only.  -1: errno EINVAL, ERANGE; *out unchanged. */
 int	 json_i64(const struct json *j, uint32_t i, int64_t *out) MUST_CHECK;
 int	 json_u64(const struct json *j, uint32_t i, uint64_t *out) MUST_CHECK;

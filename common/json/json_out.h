@@ -1,8 +1,4 @@
-/*
- * Writes JSON to the end of a buf.  Commas are added; matching brackets and
- * pairs of key and value are up to the caller.  Check for errors once, by
- * json_out_fini(); what was written before the first one stays.
- */
+/* Writes JSON, with commas, to a buf; json_out_fini() tells errors. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,23 +16,20 @@ struct json_out {
 
 void	 json_out_init(struct json_out *o, struct buf *b);
 
-/*
- * From here on, also escape characters that control a terminal (DEL, C1) or the
- * text direction, in strings and in raw JSON: for files that people display.
- */
+/* Also escape what controls a terminal (DEL, C1) or the text direction. */
 void	 json_out_shown(struct json_out *o);
 
-/* 0, or -1 with the errno of the first failure. */
+/* -1: with errno of the first failure. */
 int	 json_out_fini(struct json_out *o) MUST_CHECK;
 
 void	 json_out_open(struct json_out *o, char bracket);	/* '{' or '[' */
 void	 json_out_close(struct json_out *o, char bracket);	/* '}' or ']' */
 
-/* Write a key: plain ASCII without escapes, or any text. */
+/* Plain ASCII without escapes; any text. */
 void	 json_out_key(struct json_out *o, const char *key);
 void	 json_out_key_text(struct json_out *o, const char *key, size_t len);
 
-/* Write a string; each byte that is not UTF-8 becomes U+FFFD. */
+/* What is not UTF-8 becomes U+FFFD. */
 void	 json_out_text(struct json_out *o, const char *text, size_t len);
 void	 json_out_str(struct json_out *o, const char *str);
 void	 json_out_u64(struct json_out *o, uint64_t n);
@@ -44,15 +37,15 @@ void	 json_out_i64(struct json_out *o, int64_t n);
 void	 json_out_bool(struct json_out *o, bool b);
 void	 json_out_null(struct json_out *o);
 
-/* Write a member: a key, as by json_out_key(), and its value. */
+/* A key, as of json_out_key(), and its value. */
 void	 json_out_pair(struct json_out *o, const char *key, const char *str);
 void	 json_out_pair_u64(struct json_out *o, const char *key, uint64_t n);
 void	 json_out_pair_bool(struct json_out *o, const char *key, bool b);
 
-/* Write the file: URI of an absolute path; of any other, or NULL, null. */
+/* The file: URI of an absolute path; of any other, or NULL, null. */
 void	 json_out_uri(struct json_out *o, const char *path);
 
 void	 json_out_b64(struct json_out *o, const void *data, size_t len);
 
-/* Write a value that is JSON. */
+/* A value that is JSON. */
 void	 json_out_raw(struct json_out *o, const char *json, size_t len);

@@ -1,11 +1,9 @@
 /*
- * Parameters of a request: rows of proto/rpc_params.def, checked and decoded
- * into one struct for each group.  The only place that says "missing" or
- * "wrong type".
+ * Parameters of a request, by the rows of proto/rpc_params.def: checked and
+ * decoded into a struct for each group.
  *
- * What is decoded is borrowed from the JSON: texts stand in the message, each
- * followed by NUL, and lists in memory of json_alloc().  A handler that needs
- * something longer than its message copies it.
+ * All is borrowed from the message: texts, each followed by NUL, stand in it,
+ * lists in memory of json_alloc().
  */
 #pragma once
 
@@ -17,10 +15,7 @@
 #include "common/json/json.h"
 #include "common/limit.h"
 
-/*
- * Bytes in the message and a NUL behind them, but there may be others in it; s
- * is NULL when the member was absent.
- */
+/* A NUL follows, others may be inside.  s NULL: the member was absent. */
 struct param_text {
 	char	*s;
 	size_t	 len;
@@ -36,12 +31,12 @@ struct param_u64 {
 	uint64_t n;
 };
 
-/* The name and the value of a member. */
+/* A member. */
 struct param_pair {
 	struct param_text name, value;
 };
 
-/* Lists; n is 0 when they were absent, too. */
+/* n is 0 also if absent. */
 struct param_texts {
 	size_t			 n;
 	struct param_text	*v;
@@ -79,7 +74,7 @@ typedef struct param_pairs	PARAM_PAIRS;
 typedef struct param_paths	PARAM_URIS;
 typedef struct param_keys	PARAM_KEYS;
 
-/* given: the object was there; of params themselves it is always true. */
+/* given: the object was there; always true of params themselves. */
 #define GROUP(group)	struct group##_params { bool given;
 #define FIELD(group, type, key, presence, member)	PARAM_##type member;
 #define MANY(group, type, key, presence, member, words)			\
@@ -117,10 +112,7 @@ struct field {
 	size_t			 max;
 };
 
-/*
- * The fields of a group, ended by a row without a key; room for a struct of any
- * group.
- */
+/* A row without a key ends a group. */
 #define FIELD(group, type, key, presence, member)
 #define MANY(group, type, key, presence, member, words)
 #define NESTED(group, inner, key, presence, member, words)
@@ -146,21 +138,17 @@ struct param_error {
 	char	 text[160];	/* for the client */
 };
 
-/* Whether a text was given and is that word. */
+/* Whether it was given and is that word. */
 bool	 param_is(const struct param_text *t, const char *word);
 
-/*
- * The path that token tok names, for example an element of a LIST.  0, or -1
- * with errno: EINVAL it is no string or no file URI, or as uri_to_path().
- */
+/* A token's path.  -1: errno EINVAL (no string, no URI), uri_to_path()'s. */
 int	 param_path(const struct json *j, uint32_t tok, bool native_paths,
 	    struct param_path *out) MUST_CHECK;
 
 /*
- * Decode the object at token tok (0: no params at all) into out, a struct of
- * the group with these fields, zeroed first. native_paths accepts absolute
- * paths where URIs belong. 0, or -1 with the reason in e. Decodes base64 in
- * place, once.
+ * Decode the object at tok (0: no params) into out, a struct of the group of
+ * fields; base64 in place, so only once.  native_paths: also absolute paths for
+ * URIs. 0, or -1 with e.
  */
 int	 params_decode(struct json *j, uint32_t tok,
 	    const struct field *fields, void *out, size_t size,

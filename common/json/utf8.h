@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether all bytes are complete, valid characters. */
+/* Complete, valid characters only? */
 bool	 utf8_is_valid(const void *data, size_t len);
 
 /* Return the length, 0 to 3, of an incomplete character at the end. */
