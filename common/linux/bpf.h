@@ -1,7 +1,4 @@
-/*
- * seccomp(2) filters as tables: a macro for each BPF instruction.  After a test
- * the program skips the next t (true) or f (false) instructions.
- */
+/* seccomp(2) filters.  A test skips the next t (true) or f (false). */
 #pragma once
 
 #include <sys/syscall.h>
@@ -39,10 +36,10 @@
 #define IF_ANY(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (v), (t), (f))
 #define IF_GE(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (v), (t), (f))
 
-/* Refuse a system call with EPERM.  Its number has been loaded. */
+/* EPERM.  The number is loaded, here and for MAY(). */
 #define NEVER(name)	IF_EQ(SYS_##name, 0, 1), REFUSE(EPERM)
 
-/* The machine and its own calls only; then the number is loaded. */
+/* Our architecture only; then the number is loaded. */
 #define BPF_HEAD							\
 	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
 	LOAD(nr)
@@ -55,7 +52,7 @@
 #define BPF_OLD		MAY(ppoll)
 #endif
 
-/* Memory, time, the descriptors that are there, and the end. */
+/* Memory, time, open descriptors, and the end. */
 #define BPF_BASICS							\
 	BPF_OLD,							\
 	MAY(read), MAY(write), MAY(readv), MAY(writev), MAY(close),	\
@@ -71,10 +68,7 @@
 	MAY(restart_syscall), MAY(tgkill), MAY(uname), MAY(sysinfo),	\
 	MAY(rseq), MAY(pipe2), MAY(sched_yield)
 
-/*
- * Install n instructions for the calling process, after PR_SET_NO_NEW_PRIVS.
- * 0, or -1 with errno.  A system call only.
- */
+/* After PR_SET_NO_NEW_PRIVS.  0, or -1 with errno.  A system call only. */
 int	 bpf_install(const struct sock_filter *filter, size_t n) MUST_CHECK;
 
 #define BPF_INSTALL(table)						\

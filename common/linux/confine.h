@@ -1,7 +1,4 @@
-/*
- * What programs of ours that read foreign bytes give up before anything else.
- * Each returns 0, or -1 with errno.
- */
+/* What we give up before reading foreign bytes.  0, or -1 with errno. */
 #pragma once
 
 #include <sys/resource.h>
@@ -10,22 +7,19 @@
 
 #include "common/linux/bpf.h"
 
-/*
- * Be killed when the parent's thread ends: also a process that hangs, and does
- * not see its channel close.  A change of ids undoes it.
- */
+/* Die with the parent's thread, even if hung.  A change of ids undoes it. */
 int	 confine_to_parent(void) MUST_CHECK;
 
 /* No ptrace(2), which a change of ids undoes; no core, no new privileges. */
 int	 confine_early(void) MUST_CHECK;
 
-/* Set both limits. */
+/* Hard and soft. */
 int	 confine_limit(__rlimit_resource_t what, rlim_t n) MUST_CHECK;
 
-/* Whether to confine no further: a measured program.  Logs it. */
+/* Whether to confine no further (measured.h); logs it. */
 bool	 confine_is_off(void);
 
-/* Install a filter.  A kernel without filters is no error. */
+/* A kernel without filters is no error. */
 int	 confine_calls(const struct sock_filter *filter, size_t n) MUST_CHECK;
 
 #define CONFINE_CALLS(table)						\

@@ -1,13 +1,9 @@
-/*
- * Landlock (landlock(7)).  The headers of Debian 12 have ABI 1 only, therefore
- * numbers of later ones are defined here.
- */
+/* landlock(7).  The headers of Debian 12 have ABI 1 only. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Rights on files. */
 #define LANDLOCK_EXECUTE	(1ULL << 0)
 #define LANDLOCK_WRITE_FILE	(1ULL << 1)
 #define LANDLOCK_READ_FILE	(1ULL << 2)
@@ -29,28 +25,28 @@
 #define LANDLOCK_ABI_TCP	4
 #define LANDLOCK_ABI_SCOPE	6
 
-/* Return the kernel's ABI, or -1 with errno: no Landlock. */
+/* -1 with errno: no Landlock. */
 int	 landlock_abi(void);
 
-/* Return all rights of an ABI that change files. */
+/* All rights of an ABI that change files. */
 uint64_t landlock_writes(int abi);
 
-/* Make a ruleset that handles these rights, close-on-exec.  -1 with errno. */
+/* A ruleset that handles these, close-on-exec.  -1 with errno. */
 int	 landlock_new(int abi, uint64_t fs, uint64_t net, uint64_t scoped)
 	    MUST_CHECK;
 
 /*
- * Allow access below the directory, or to the file, at fd (O_PATH will do).
- * Rights that a file cannot have are left out.  0, or -1 with errno.
+ * Below the directory or to the file at fd (O_PATH will do), without rights
+ * that a file cannot have.  0, or -1 with errno.
  */
 int	 landlock_allow(int ruleset, int fd, uint64_t access) MUST_CHECK;
 
 /*
- * Restrict the calling process to reading below paths, NULL-terminated lists of
- * which entries may be missing.  0, also without Landlock, or -1 with errno.
+ * Restrict this process to reading, below what exists of two lists, each ended
+ * by NULL.  0, also without Landlock, or -1 with errno.
  */
 int	 landlock_only_read(const char *const *paths,
 	    const char *const *more, bool scopes) MUST_CHECK;
 
-/* Enforce a ruleset.  0, or -1 with errno.  A system call only. */
+/* 0, or -1 with errno.  A system call only. */
 int	 landlock_join(int ruleset) MUST_CHECK;

@@ -1,5 +1,5 @@
 /* The mount table of a process, /proc/PID/mountinfo (proc_pid_mountinfo(5)). */
 #pragma once
 
-/* Decode the octal escapes of a path ("\040": a blank) in place. */
+/* Octal escapes ("\040": a blank), in place. */
 void	 mountinfo_unescape(char *s);

@@ -13,20 +13,20 @@ struct usage {
 	uint64_t	 rss_kib;	/* now, of living descendants */
 };
 
-/* Get it for the calling process and, in gone, its reaped descendants. */
+/* Of the calling process and, in gone, its reaped descendants. */
 void	 usage_self(struct usage *own, struct usage *gone);
 
-/* Add all living descendants and what they reaped; unreadable I/O counts 0. */
+/* Add living descendants and what they reaped; unreadable I/O counts 0. */
 void	 usage_add_living(struct usage *sum);
 
-/* Add one; peaks are not added, the higher counts. */
+/* Of peaks the higher counts. */
 void	 usage_add(struct usage *sum, const struct usage *one);
 
-/* Parse the text of /proc/PID/stat, io, status.  Pure.  Missing: unchanged. */
+/* Texts of /proc/PID/stat, io, status.  Pure.  Missing: unchanged. */
 void	 usage_parse_stat(const char *text, long ticks, struct usage *u);
 void	 usage_parse_io(const char *text, struct usage *u);
 void	 usage_parse_status(const char *text, struct usage *u);
 
-/* Find the number after a key at the start of a line.  0, or -1: not there. */
+/* The number after a key at the start of a line.  -1: not there. */
 int	 usage_number(const char *text, const char *key, uint64_t *out)
 	    MUST_CHECK;
