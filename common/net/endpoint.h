@@ -1,7 +1,4 @@
-/*
- * Addresses of exec servers, for listening and for connecting: ws://IP:PORT,
- * unix:PATH, stdio.  Pure.
- */
+/* Addresses of exec servers: ws://IP:PORT, unix:PATH, stdio.  Pure. */
 #pragma once
 
 #include <sys/socket.h>
@@ -17,7 +14,7 @@ enum endpoint_kind {
 	ENDPOINT_STDIO
 };
 
-/* What is wrong; the last three apply to listening only. */
+/* The last three: listening only. */
 enum endpoint_error {
 	ENDPOINT_OK,
 	ENDPOINT_SCHEME,	/* unknown */
@@ -38,7 +35,7 @@ struct endpoint {
 	bool			 is_local;	/* this machine */
 };
 
-/* The socket address of ws and unix; localhost is 127.0.0.1. */
+/* localhost is 127.0.0.1. */
 union endpoint_address {
 	struct sockaddr		 any;
 	struct sockaddr_in	 in;
@@ -46,29 +43,25 @@ union endpoint_address {
 	struct sockaddr_un	 un;
 };
 
-/*
- * Parse a URL; the scheme in any case (RFC 3986 section 3.1).  ep is filled in
- * also if it is wrong.
- */
+/* Scheme in any case (RFC 3986 section 3.1).  ep is filled in also if wrong. */
 enum endpoint_error endpoint_parse(struct endpoint *ep, const char *url)
 		    MUST_CHECK;
 
-/* The same for the part after ws://. */
+/* What follows ws://. */
 enum endpoint_error endpoint_parse_tcp(struct endpoint *ep, const char *text)
 		    MUST_CHECK;
 
-/* Whether text has no line break or other control character. */
+/* No line break or other control character. */
 bool		 endpoint_is_one_line(const char *text);
 
-/* Whether a URL means standard input and output. */
 bool		 endpoint_is_stdio(const char *url);
 
-/* Check a parsed one for listening. */
+/* A parsed one. */
 enum endpoint_error endpoint_check_listen(const struct endpoint *ep) MUST_CHECK;
 
-/* Fill in the socket address (not of stdio) and return its length. */
+/* Of ws and unix; return its length. */
 socklen_t	 endpoint_address(const struct endpoint *ep,
 		    union endpoint_address *a);
 
-/* Return the error as text to follow "URL: ". */
+/* To follow "URL: ". */
 const char	*endpoint_strerror(enum endpoint_error error);

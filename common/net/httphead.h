@@ -1,7 +1,4 @@
-/*
- * The head of an HTTP/1.1 request (RFC 9112), as the listener judges it
- * (PROTOCOL 1.1).  Pure, strict: whatever is not understood is refused.
- */
+/* HTTP/1.1 heads (RFC 9112), as listeners judge them (PROTOCOL 1.1).  Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,17 +34,13 @@ struct httphead {
 };
 
 /*
- * Return the length of the head with its empty line, or 0 if it is incomplete.
- * Return len if more bytes cannot complete it (TLS, an SSH banner, bare LF,
- * more than HTTPHEAD_MAX): httphead_judge() then has the error to answer at
- * once.
+ * Return the head's length with its empty line; 0: incomplete; len: hopeless
+ * (TLS, an SSH banner, bare LF, above HTTPHEAD_MAX), httphead_judge() has the
+ * error.
  */
 size_t	 httphead_end(const char *text, size_t len);
 
-/*
- * A request to a server with paths of its own, of which nothing but the syntax
- * is judged.  The spans lead into the text; one that is absent is NULL.
- */
+/* A request, syntax only.  Spans lead into the text; NULL: absent. */
 struct httphead_request {
 	struct span	 method, target;
 	struct span	 auth;		/* Authorization */
@@ -60,18 +53,17 @@ struct httphead_request {
 };
 
 /*
- * Parse a head of len bytes (of httphead_end()).  0, or the status to answer:
- * 400, 431, 505 as below; 411 a transfer encoding; 413 a body above 99 MB.
+ * Of httphead_end()'s length.  0, or the status to answer: 400, 431, 505 as
+ * below; 411 a transfer encoding; 413 a body above 99 MB.
  */
 int	 httphead_request(const char *text, size_t len,
 	    struct httphead_request *r) MUST_CHECK;
 
-/* The token of an Authorization, as httphead_bearer(). */
+/* As httphead_bearer(). */
 bool	 httphead_token(struct span auth, struct span *token_out);
 
 /*
- * Judge a head of len bytes (of httphead_end()).  Fills in h, whose pointers
- * lead into text.  A bad head is an HTTPHEAD_ERROR with status
+ * Judge a head of httphead_end()'s length; h leads into text.  HTTPHEAD_ERROR:
  *   400 malformed: control characters, bare CR or LF, obs-fold, a blank
  *       before a colon; no or two Host lines, two keys, absolute or asterisk
  *       target, a body; "/" without an upgrade to websocket,
@@ -82,37 +74,33 @@ bool	 httphead_token(struct span auth, struct span *token_out);
  *   405 another method than GET, or HEAD for /livez and /readyz
  *   431 longer than HTTPHEAD_MAX or too many lines
  *   505 another version than HTTP/1.1
- * with this precedence: syntax (400, 431, 505), 403, 404, 405, the rest.
+ * Precedence: syntax (400, 431, 505), 403, 404, 405, the rest.
  */
 void	 httphead_judge(const char *text, size_t len, char *const *hosts,
 	    size_t nhosts, struct httphead *h);
 
-/*
- * Find the token of "Authorization: Bearer TOKEN" (RFC 6750).  False: another
- * scheme or no such line.  The token is empty then, and if it is malformed.
- */
+/* The token of a Bearer (RFC 6750); "": malformed.  False: no such line. */
 bool	 httphead_bearer(const struct httphead *h, struct span *token_out);
 
-/* The same for MetricsListen, which has /metrics instead of "/". */
+/* For MetricsListen: /metrics instead of "/". */
 void	 httphead_judge_metrics(const char *text, size_t len,
 	    char *const *hosts, size_t nhosts, struct httphead *h);
 
-/* Compute Sec-WebSocket-Accept (RFC 6455 section 4.2.2), with a NUL. */
+/* Sec-WebSocket-Accept (RFC 6455 section 4.2.2), with NUL. */
 void	 httphead_accept(const char *key, size_t len,
 	    char out[HTTPHEAD_ACCEPT_LEN]);
 
 /*
- * Write a response with "Connection: close" and, unless status is 200 or
- * is_head, a short text with why (may be NULL).  Status: 200, 400, 401, 403,
- * 404, 405 with Allow, 408, 426, 429, 431, 503, 505.  Return its length, at
- * most size, NUL-terminated.
+ * A response with "Connection: close" and, unless 200 or is_head, a text with
+ * why (or NULL).  Status: 200, 400, 401, 403, 404, 405 with Allow, 408, 426,
+ * 429, 431, 503, 505.  Return the length, at most size; NUL follows.
  */
 size_t	 httphead_answer(int status, const char *why, bool is_head, char *out,
 	    size_t size);
 
-/* Write the head of a 200 with a body of len bytes.  As above. */
+/* The head of a 200 with a body of len bytes.  As above. */
 size_t	 httphead_page(const char *type, size_t len, char *out, size_t size);
 
-/* Write the 101 for an HTTPHEAD_UPGRADE, or a key.  As above. */
+/* A 101.  As above. */
 size_t	 httphead_switch(const struct httphead *h, char *out, size_t size);
 size_t	 httphead_switch_key(struct span key, char *out, size_t size);

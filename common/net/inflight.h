@@ -1,8 +1,8 @@
 /*
  * How many bytes may be in flight on a websocket: enough to keep line and
- * reader busy, no more, as a frame waits for all before it.  A pong shows that
- * all before its ping was read, and gives round trip and rate.  Pure; positions
- * are bytes sent since the start, times monotonic microseconds.
+ * reader busy, no more, as a frame waits for all before it.  Measured by pings,
+ * whose pong shows what was read.  Pure; positions: bytes sent; times:
+ * monotonic microseconds.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #define INFLIGHT_RATES	6		/* pongs that are remembered */
 
-/* Embedded; read, limit, is_asked and is_idle may be read, the rest not. */
+/* Embedded; only read, limit, is_asked, is_idle may be read. */
 struct inflight {
 	uint64_t	 read;		/* position that the peer has read */
 	uint64_t	 limit;		/* bytes beyond it at most */
@@ -33,28 +33,25 @@ struct inflight {
 	bool		 is_probing;	/* waits for an empty line */
 };
 
-/*
- * Start over for a new websocket, after pos bytes on others.  The limit begins
- * at first and is never below min.
- */
+/* A new websocket, after pos bytes on others.  limit: first; min at least. */
 void	 inflight_init(struct inflight *f, uint64_t pos, uint64_t first,
 	    uint64_t min);
 
-/* Return how much to send as one message: half the limit, but at most max. */
+/* The size of a message: half the limit, at most max. */
 uint64_t inflight_piece(const struct inflight *f, uint64_t max);
 
-/* Whether it is time for a ping.  While it is full a pong is awaited. */
+/* Time for a ping?  While it is full a pong is awaited. */
 bool	 inflight_must_ask(const struct inflight *f, uint64_t pos);
 
-/* A ping is sent at pos; none is under way. */
+/* A ping is sent; none was under way. */
 void	 inflight_ask(struct inflight *f, uint64_t pos, uint64_t now);
 
 /* Its pong arrived. */
 void	 inflight_answer(struct inflight *f, uint64_t now);
 
-/* There is nothing to send; there is again: the time between is no rate. */
+/* Nothing to send; something again. */
 void	 inflight_idle(struct inflight *f, uint64_t now);
 void	 inflight_resume(struct inflight *f, uint64_t pos, uint64_t now);
 
-/* Whether to send nothing more until the pong. */
+/* Send nothing more until the pong? */
 bool	 inflight_is_full(const struct inflight *f, uint64_t pos);

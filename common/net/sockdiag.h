@@ -1,7 +1,4 @@
-/*
- * What the kernel knows of the socket at the other end of a TCP connection on
- * this machine (sock_diag(7)).
- */
+/* The other end of a TCP connection on this machine (sock_diag(7)). */
 #pragma once
 
 #include <sys/socket.h>
@@ -27,12 +24,9 @@ struct sockdiag {
 	} answer;
 };
 
-/* Open a socket for it.  -1 with errno. */
+/* -1 with errno. */
 int	 sockdiag_open(void) MUST_CHECK;
 
-/*
- * Find the socket whose own address is theirs and whose peer is ours, both of
- * the same family.  0, or -1 with errno: the kernel did not answer.
- */
+/* The socket at theirs with peer ours, one family.  -1: errno, no answer. */
 int	 sockdiag_find(int sock, const struct sockaddr *ours,
 	    const struct sockaddr *theirs, struct sockdiag *out) MUST_CHECK;

@@ -18,27 +18,23 @@ struct target {
 };
 
 /*
- * Parse "SCHEME://HOST[:PORT][PATH][?QUERY]" with either scheme, the second of
- * which means TLS.  Refuses user names, fragments, blanks, control and
- * non-ASCII characters.  0, or -1 with errno EINVAL.
+ * "SCHEME://HOST[:PORT][PATH][?QUERY]", no user names, fragments, blanks,
+ * control or non-ASCII characters.  0, or -1 with errno EINVAL.
  */
 int	 target_parse(struct target *t, const char *url, const char *scheme,
 	    const char *tls_scheme) MUST_CHECK;
 
 /*
- * Append to the path: text, a segment (percent-encoded here) and tail.  0, or
- * -1 with errno EINVAL (the segment is empty, "." or "..") or EMSGSIZE.
+ * Append text, a segment, which is percent-encoded, and tail.  0, or -1 with
+ * errno EINVAL (segment empty, "." or "..") or EMSGSIZE.
  */
 int	 target_append(struct target *t, const char *text,
 	    const char *segment, const char *tail) MUST_CHECK;
 
-/*
- * Write a possible URL for display: all before the last '@', perhaps user and
- * password, becomes "...".  Return out.
- */
+/* A possible URL for display, "..." for all before the last '@'. */
 const char	*target_show(const char *url, char *out, size_t size);
 
-/* Whether the host is localhost or a loopback address. */
+/* localhost, or a loopback address. */
 bool	 target_is_loopback(const struct target *t);
 
 /* Proxy variables of the environment (curl(1), "ENVIRONMENT"). */
@@ -52,16 +48,15 @@ struct proxy_env {
 struct proxy {
 	char		 host[TARGET_HOST];
 	uint16_t	 port;
-	char		 secret[94];	/* "user:password" or ""; the maximum of
-					   libwebsockets */
+	char		 secret[94];	/* "user:password" or "" */
 };
 
-/* Choose the proxy; NULL: none, and always for loopback without TLS. */
+/* NULL: none, and always for loopback without TLS. */
 const char	*proxy_choose(const struct proxy_env *env,
 		    const struct target *t);
 
 /*
- * Parse "[http://][USER:PASSWORD@]HOST[:PORT][/]", port 3128 by default.  0, or
- * -1 with errno EINVAL, also for another scheme.
+ * "[http://][USER:PASSWORD@]HOST[:PORT][/]", 3128 by default.  0, or -1 with
+ * errno EINVAL, also for another scheme.
  */
 int		 proxy_parse(struct proxy *p, const char *text) MUST_CHECK;

@@ -36,7 +36,10 @@ tcp_tune(int fd, const struct sockaddr *at)
 {
 	static const char	 unpaced[] = "reno";
 
-	/* An optimization only: ignore failure. */
+	/*
+	 * An optimization only: bbr, the default of some systems, paces with
+	 * timers; reno never waits if nothing is lost, and anybody may use it.
+	 */
 	if (tcp_is_loopback(at))
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, unpaced,
 		    sizeof(unpaced) - 1);

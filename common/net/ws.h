@@ -1,16 +1,13 @@
 /*
- * RFC 6455 frames, for servers and clients.  Pure: bytes in, events out.
+ * RFC 6455 frames, for servers and clients, strict.  Pure: bytes in, events
+ * out.
  *
- * A ws_reader owns the bytes that were read and not used up.  A message of one
- * frame is unmasked in place, fragments are joined at the start of the buffer.
- *
- * Strict.  1002: masked (to a client) or unmasked (to a server) frames, lengths
- * not minimal or with the top bit, reserved bits and opcodes, fragmented or too
+ * 1002: masked (to a client) or unmasked (to a server) frames, lengths not
+ * minimal or with the top bit, reserved bits and opcodes, fragmented or too
  * long control frames, stray continuations, new messages inside fragmented
  * ones, close frames of one byte or with a code other than 1000-1003,
  * 1007-1014, 3000-4999.  1007: text or close reason not UTF-8, at the end of
- * the message.  1009: above a limit, as soon as the header is read and before
- * allocating.
+ * the message.  1009: above a limit, at the header.
  */
 #pragma once
 
@@ -45,15 +42,11 @@ struct ws_event {
 	bool			 is_utf8;	/* message: data is UTF-8 */
 	bool			 is_one_frame;	/* message: not fragmented */
 	uint16_t		 code;
-	uint8_t			*data;		/* the reader's, writable, until
-						   the next call */
+	uint8_t			*data;		/* until the next call */
 	size_t			 len;
 };
 
-/*
- * Embedded, members are private.  At base: msg_len bytes of fragments, a gap
- * left by used frames, len raw bytes from off.
- */
+/* Private.  At base: msg_len bytes of fragments, a gap, len raw from off. */
 struct ws_reader {
 	bool		 is_server;
 	bool		 is_closed;	/* a close came: ignore the rest */
@@ -65,24 +58,20 @@ struct ws_reader {
 	size_t		 cap;
 	size_t		 msg_len;
 	size_t		 off, len;
-	size_t		 frame;		/* length of the frame at off, or 0
-					   until its header is accepted */
-	size_t		 bare;		/* unmasked bytes of its payload; a
-					   multiple of the mask */
-	bool		 bare_ascii;	/* those, or the last frame's, are
-					   ASCII; never on the client side */
-	bool		 msg_ascii;	/* and the fragments, too */
+	size_t		 frame;		/* at off; 0: header not accepted */
+	size_t		 bare;		/* unmasked bytes of its payload */
+	bool		 bare_ascii;	/* ASCII; a client: never */
+	bool		 msg_ascii;	/* with the fragments */
 };
 
-/* Limits in bytes: of a frame, and of a message. */
+/* In bytes. */
 void	 ws_reader_init(struct ws_reader *r, bool is_server, size_t frame_max,
 	    size_t message_max);
 void	 ws_reader_fini(struct ws_reader *r);
 
 /*
- * Return room for at least min bytes, *size_out in fact; NULL with errno
- * ENOMEM.  Grows with what arrives, not with what a header announces.
- * Invalidates the data of the last event.
+ * Return room for at least min bytes; NULL with errno ENOMEM.  Grows with what
+ * arrives.  Ends the last event's data.
  */
 uint8_t	*ws_reader_room(struct ws_reader *r, size_t min, size_t *size_out)
 	    MUST_CHECK;
@@ -90,41 +79,34 @@ uint8_t	*ws_reader_room(struct ws_reader *r, size_t min, size_t *size_out)
 /* Add n bytes that were read into the room. */
 void	 ws_reader_fed(struct ws_reader *r, size_t n);
 
-/*
- * Return how many more bytes belong to the current frame for sure: a caller
- * that reads no more never holds a byte of the next one.  At least 1 after
- * WS_EV_NONE; 0: call ws_reader_next() first.
- */
+/* Bytes that surely belong to this frame yet; 0: ws_reader_next() first. */
 size_t	 ws_reader_need(const struct ws_reader *r);
 
-/* Return the number of bytes held. */
+/* In bytes. */
 size_t	 ws_reader_held(const struct ws_reader *r);
 
-/* Whether nothing is held: at a frame boundary outside any message. */
+/* At a frame boundary outside any message. */
 bool	 ws_reader_is_empty(const struct ws_reader *r);
 
 /*
- * Get the next event.  Call until WS_EV_NONE, then feed.  Never allocates.
- * After a close only WS_EV_NONE follows, after an error only the same error.
+ * Call until WS_EV_NONE, then feed.  Never allocates.  A close is followed by
+ * WS_EV_NONE, an error by the same error.
  */
 void	 ws_reader_next(struct ws_reader *r, struct ws_event *ev);
 
-/* Free memory when idle.  Invalidates the data of the last event. */
+/* When idle.  Ends the last event's data. */
 void	 ws_reader_trim(struct ws_reader *r);
 
-/*
- * Write a frame header for len bytes; without a mask if mask is NULL.  Return
- * its length: 2, 4 or 10, and 4 more with a mask.
- */
+/* mask: or NULL.  Return the length: 2, 4 or 10, and 4 more with a mask. */
 size_t	 ws_header(uint8_t out[WS_HEADER_MAX], bool fin, enum ws_opcode opcode,
 	    uint64_t len, const uint8_t mask[4]);
 
-/* Return the length of an unmasked header for len bytes of payload. */
+/* Without a mask. */
 static inline size_t
 ws_header_len(uint64_t len)
 {
 	return len < 126 ? 2 : len < 65536 ? 4 : 10;
 }
 
-/* XOR with a mask, beginning with mask[0]: masks and unmasks. */
+/* Begins with mask[0]; masks and unmasks. */
 void	 ws_mask(uint8_t *data, size_t len, const uint8_t mask[4]);
