@@ -6,7 +6,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#define NONCE		12
+#define NONCE		12	/* four zero bytes, a big-endian counter */
 #define LEN_MAX		((size_t)16 << 20)	/* EVP lengths are int */
 
 int

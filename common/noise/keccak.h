@@ -1,7 +1,4 @@
-/*
- * SHA-3 and SHAKE (FIPS 202), for ML-KEM; libsodium 1.0.18 has neither.
- * Constant time; wipes its stack.  Pure.
- */
+/* SHA-3, SHAKE (FIPS 202) for ML-KEM.  Constant time; wipes stack.  Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -10,13 +7,13 @@
 #define SHA3_256_LEN	32
 #define SHA3_512_LEN	64
 
-/* Last arguments of keccak_init(): rate in bytes, suffix with padding. */
+/* Of keccak_init(): rate in bytes, suffix with padding. */
 #define KECCAK_SHA3_256	136, 0x06
 #define KECCAK_SHA3_512	72, 0x06
 #define KECCAK_SHAKE128	168, 0x1f
 #define KECCAK_SHAKE256	136, 0x1f
 
-/* A sponge: first all input by keccak_put(), then output by keccak_get(). */
+/* First all keccak_put(), then keccak_get(). */
 struct keccak {
 	uint64_t	 lanes[25];
 	unsigned int	 rate;

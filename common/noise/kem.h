@@ -1,16 +1,13 @@
 /*
- * ML-KEM-768 for the Noise channel: the functions of mlkem.h, or by libcrypto
- * (since 3.5) where libsodium lacks it.  libcrypto keeps keys on its heap
- * during a call and wipes them, and checks more of a secret key than its hash.
+ * As mlkem.h, or by libcrypto (since 3.5) where libsodium lacks it; that has
+ * keys on its heap during a call, and checks more of a secret key than its
+ * hash.
  */
 #pragma once
 
 #include "common/noise/mlkem.h"
 
-/*
- * Call once, first: turns off libcrypto's consistency check of each imported
- * secret key, which takes longer than a decapsulation; all keys are our own.
- */
+/* Call first: no check of each imported secret key, as all are our own. */
 void	 kem_start(void);
 
 int	 kem_keypair(const uint8_t seed[MLKEM_SEED_LEN],

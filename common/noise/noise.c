@@ -114,7 +114,8 @@ unseal(struct noise_symmetric *s, const uint8_t *data, size_t len,
 	return 0;
 }
 
-/* Mix in a DH result.  0, or -1 with errno EPROTO: a point of low order. */
+/* Mix in a DH result.  0, or -1 with errno EPROTO: a point of low order,
+ * which the stock implementation takes. */
 static int
 mix_dh(struct noise_symmetric *s, const uint8_t secret[NOISE_DH],
     const uint8_t point[NOISE_DH])

@@ -1,11 +1,8 @@
 /*
  * The handshake of harness (initiator) and executor (responder): Noise hybridIK
  * with X25519, ML-KEM-768, AES-256-GCM and SHA-256 (PROTOCOL 13).  Pure; call
- * sodium_init() before.  Unlike the stock implementation it refuses X25519
- * points of low order, whose shared secret is zero.
- *
- * The caller keeps structs with secrets in locked memory and wipes them; here
- * only the stack is wiped, and what is noted.
+ * sodium_init() before.  The caller keeps structs with secrets in locked memory
+ * and wipes them, unless noted.
  */
 #pragma once
 
@@ -17,13 +14,13 @@
 #include "common/noise/mlkem.h"
 #include "common/span.h"
 
-/* Our suite in the JSON of public keys. */
+/* In the JSON of public keys. */
 #define NOISE_SUITE	"Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256"
 
 #define NOISE_DH		32
 #define NOISE_HASH		32
 #define NOISE_MESSAGE_MAX	65535
-/* Bytes of messages 1 and 2 without payload. */
+/* Without payload. */
 #define NOISE_REQUEST	(MLKEM_CIPHERTEXT_LEN + 2 * (NOISE_DH + \
 			MLKEM_PUBLIC_LEN) + 3 * GCM_TAG)
 #define NOISE_RESPONSE	(2 * MLKEM_CIPHERTEXT_LEN + NOISE_DH + \
@@ -40,14 +37,14 @@ struct noise_identity {
 	uint8_t			 kem[MLKEM_SECRET_LEN];	/* secret */
 };
 
-/* The prologue. */
+/* Prologue. */
 struct noise_name {
 	struct span	 environment;
 	struct span	 registration;
 	struct span	 stream;
 };
 
-/* Randomness of one message. */
+/* Of one message. */
 struct noise_random {
 	uint8_t	 dh[NOISE_DH];
 	uint8_t	 kem[MLKEM_SEED_LEN];
@@ -61,38 +58,38 @@ struct noise_symmetric {
 	uint64_t	 n;
 };
 
-/* State between messages 1 and 2; secret. */
+/* Between messages 1 and 2; secret. */
 struct noise_responder {
 	struct noise_symmetric	 sym;
-	struct noise_public	 e;	/* the harness's ephemeral keys */
-	struct noise_public	 s;	/* its static keys */
+	struct noise_public	 e;	/* harness, ephemeral */
+	struct noise_public	 s;	/* harness, static */
 };
 struct noise_initiator {
 	struct noise_symmetric	 sym;
 	struct noise_identity	 e;
 };
 
-/* The result.  Both counters begin at 0. */
+/* Both counters begin at 0. */
 struct noise_keys {
 	uint8_t	 send[GCM_KEY];
 	uint8_t	 receive[GCM_KEY];
 	uint8_t	 hash[NOISE_HASH];	/* handshake hash, public */
 };
 
-/* Derive a key pair.  0, or -1 with errno EIO (the library); id is wiped. */
+/* -1: errno EIO (the library), id is wiped. */
 int	 noise_identity_make(struct noise_identity *id,
 	    const uint8_t dh[NOISE_DH], const uint8_t seed[MLKEM_SEED_LEN])
 	    MUST_CHECK;
 
-/* Write a public key as JSON for the registry. */
+/* JSON for the registry. */
 void	 noise_public_write(struct json_out *o, const struct noise_public *p);
 
 void	 noise_random_fill(struct noise_random *r);
 
 /*
- * Write message 1 to the owner of to.  Its length, NOISE_REQUEST + len, or -1
- * with errno EMSGSIZE (above NOISE_MESSAGE_MAX), EPROTO (unusable keys), EIO
- * (the library) or ENOMEM, and i is wiped.
+ * Message 1 to the owner of to.  Return NOISE_REQUEST + len, or -1 with errno
+ * EMSGSIZE (above NOISE_MESSAGE_MAX), EPROTO (unusable keys), EIO (the library)
+ * or ENOMEM, and i wiped.
  */
 int	 noise_request(struct noise_initiator *i,
 	    const struct noise_identity *self, const struct noise_public *to,
@@ -100,9 +97,9 @@ int	 noise_request(struct noise_initiator *i,
 	    const void *payload, size_t len, uint8_t *out) MUST_CHECK;
 
 /*
- * Read message 1.  The length of its payload, or -1 with errno EMSGSIZE (of
- * message or payload), EPROTO (not for us, damaged, unusable keys), EIO or
- * ENOMEM, and r is wiped.
+ * Message 1.  Return the length of its payload, or -1 with errno EMSGSIZE
+ * (message or payload), EPROTO (not for us, damaged, unusable keys), EIO or
+ * ENOMEM, and r wiped.
  */
 int	 noise_take_request(struct noise_responder *r,
 	    const struct noise_identity *self, const struct noise_name *name,
@@ -110,14 +107,14 @@ int	 noise_take_request(struct noise_responder *r,
 	    MUST_CHECK;
 
 /*
- * Write message 2 and the keys; r is wiped.  Its length, NOISE_RESPONSE + len,
- * or -1 with errno EMSGSIZE, EIO or ENOMEM, and keys_out is wiped.
+ * Message 2 and the keys; r is wiped.  Return NOISE_RESPONSE + len, or -1 with
+ * errno EMSGSIZE, EIO or ENOMEM, and keys_out wiped.
  */
 int	 noise_response(struct noise_responder *r,
 	    const struct noise_random *random, const void *payload, size_t len,
 	    uint8_t *out, struct noise_keys *keys_out) MUST_CHECK;
 
-/* Read message 2, as noise_take_request().  i is wiped, keys_out on failure. */
+/* Message 2; as noise_take_request().  i is wiped, keys_out on failure. */
 int	 noise_take_response(struct noise_initiator *i,
 	    const struct noise_identity *self, const uint8_t *msg, size_t len,
 	    uint8_t *payload_out, size_t size, struct noise_keys *keys_out)

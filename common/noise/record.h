@@ -1,7 +1,4 @@
-/*
- * JSON-RPC messages on a stream, each preceded by its length, cut into sealed
- * and numbered records (PROTOCOL 12.7).  Pure.
- */
+/* Messages on a stream, as sealed, numbered records (PROTOCOL 12.7).  Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,40 +13,37 @@
 
 #define RECORD_SEALED_MAX	(LIMIT_RECORD + GCM_TAG)
 
-/* No number of a record: the stream ends before. */
+/* Not used: the stream ends before. */
 #define RECORD_SEQ_END		UINT32_MAX
 
 /* --- sending ---------------------------------------------------------------*/
 
-/* Embedded; members are private. */
+/* Embedded; private. */
 struct record_writer {
 	struct gcm	 gcm;
 	uint32_t	 seq;		/* of the next record */
 };
 
-/* A message being sent.  Embedded; members are private. */
+/* A message being sent.  Embedded; private. */
 struct record_cutter {
 	const uint8_t	*data;		/* the caller's */
 	size_t		 len;
 	size_t		 at;		/* bytes sealed, with the length */
 };
 
-/* 0, or -1 with errno ENOMEM.  The key is copied. */
+/* -1: errno ENOMEM.  The key is copied. */
 int	 record_writer_init(struct record_writer *w,
 	    const uint8_t key[GCM_KEY]) MUST_CHECK;
 void	 record_writer_fini(struct record_writer *w);
 
-/*
- * Begin a message of 1 to LIMIT_MESSAGE bytes, the caller's until all is
- * sealed.  0, or -1 with errno EMSGSIZE.
- */
+/* 1 to LIMIT_MESSAGE bytes, the caller's until sealed.  -1: errno EMSGSIZE. */
 int	 record_cut(struct record_cutter *c, const void *data, size_t len)
 	    MUST_CHECK;
 
 /*
- * Seal the next record of a message, of RECORD_SEALED_MAX bytes at most, all of
- * them before another message.  Its length; 0: no more; -1 with errno EOVERFLOW
- * (out of numbers: end the stream) or ENOMEM.
+ * Seal the next record, up to RECORD_SEALED_MAX bytes; all of a message before
+ * another one.  Return its length; 0: no more; -1 with errno EOVERFLOW (out of
+ * numbers: end the stream) or ENOMEM.
  */
 int	 record_seal(struct record_writer *w, struct record_cutter *c,
 	    uint8_t *out, uint32_t *seq_out) MUST_CHECK;
@@ -61,7 +55,7 @@ struct record_waiting {
 	size_t		 len;
 };
 
-/* Embedded; members are private. */
+/* Embedded; private. */
 struct record_reader {
 	struct gcm		 gcm;
 	bool			 is_broken;
@@ -74,27 +68,24 @@ struct record_reader {
 	struct quota_share	 share;
 };
 
-/* 0, or -1 with errno ENOMEM.  The key is copied. */
+/* -1: errno ENOMEM.  The key is copied. */
 int	 record_reader_init(struct record_reader *r,
 	    const uint8_t key[GCM_KEY]) MUST_CHECK;
 void	 record_reader_fini(struct record_reader *r);
 
-/* Count memory against q; before the first record. */
+/* Count against q; before the first record. */
 void	 record_reader_share(struct record_reader *r, struct quota *q);
 
 /*
- * Take a record; an old one is ignored.  0, or -1 with errno, and the stream
- * must end: EPROTO (too far ahead, too long, a bad length, too many waiting),
- * EBADMSG (not authentic), EFBIG (LIMIT_STREAM_HELD, LIMIT_STREAM_MESSAGES),
- * EDQUOT (quota), ENOMEM.
+ * An old record is ignored.  0, or -1 with errno, and the stream must end:
+ * EPROTO (too far ahead, too long, a bad length, too many waiting), EBADMSG
+ * (not authentic), EFBIG (LIMIT_STREAM_HELD, LIMIT_STREAM_MESSAGES), EDQUOT
+ * (quota), ENOMEM.
  */
 int	 record_put(struct record_reader *r, uint32_t seq,
 	    const uint8_t *data, size_t len) MUST_CHECK;
 
-/*
- * The oldest complete message, writable, until record_drop() or record_put();
- * false: none.
- */
+/* The oldest message, writable, until record_drop() or record_put(). */
 bool	 record_first(const struct record_reader *r, uint8_t **data_out,
 	    size_t *len_out);
 

@@ -9,10 +9,10 @@
 #include "common/limit.h"
 #include "common/span.h"
 
-/* The only reason of a reset. */
+/* The only one of a reset. */
 #define RELAY_REASON	"noise_relay_protocol_error"
 
-/* Overhead of a frame. */
+/* Of a frame, at most. */
 #define RELAY_ROOM	(LIMIT_RELAY_STREAM_ID + 64)
 
 enum relay_kind {
@@ -36,15 +36,15 @@ struct relay_frame {
 };
 
 /*
- * Parse a message; free it with relay_free().  0, or -1 with errno, and it must
- * be ignored: EMSGSIZE (above LIMIT_RELAY_MESSAGE), ENOMEM, EPROTO (invalid by
- * PROTOCOL 12.5, or not UTF-8).  The id is fit for an HTTP header: 1 to
- * LIMIT_RELAY_STREAM_ID bytes, not blank, without control characters.
+ * Free with relay_free().  0, or -1 with errno, and to be ignored: EMSGSIZE
+ * (above LIMIT_RELAY_MESSAGE), ENOMEM, EPROTO (invalid by PROTOCOL 12.5, not
+ * UTF-8).  id is fit for an HTTP header: 1 to LIMIT_RELAY_STREAM_ID bytes, not
+ * blank, no control characters.
  */
 int	 relay_decode(struct relay_frame *f, const void *data, size_t len)
 	    MUST_CHECK;
 void	 relay_free(struct relay_frame *f);
 
-/* The length, up to RELAY_ROOM more than f->len, or -1 with errno EMSGSIZE. */
+/* Return up to f->len + RELAY_ROOM, or -1 with errno EMSGSIZE. */
 ssize_t	 relay_encode(const struct relay_frame *f, uint8_t *out, size_t size)
 	    MUST_CHECK;

@@ -1,8 +1,7 @@
 /*
  * The streams of a rendezvous websocket (PROTOCOL 12.6), and handshakes that
- * wait for the registry.  Pure: input is a frame, an answer of the registry or
- * the time (monotonic, ms), output is what to do.  A table has secrets: keep it
- * in locked memory.
+ * wait for the registry.  Pure: frames, answers, time (monotonic, ms) in; acts
+ * out.  Keep tables in locked memory.
  */
 #pragma once
 
@@ -19,10 +18,10 @@
 #include "common/noise/relay.h"
 #include "common/span.h"
 
-/* The payload of message 2 if the registry refuses our credential. */
+/* Payload of message 2 if the registry refuses our credential. */
 #define STREAM_REJECTION	"codex-registry-authentication-rejected/v1"
 
-/* Bytes of a frame in a struct stream_act; of one with a record. */
+/* Of a frame in a struct stream_act; with a record. */
 #define STREAM_ACT_MAX		(NOISE_RESPONSE + sizeof(STREAM_REJECTION) + \
 				RELAY_ROOM)
 #define STREAM_FRAME_MAX	(RECORD_SEALED_MAX + RELAY_ROOM)
@@ -32,7 +31,7 @@ struct stream_id {
 	char	 text[LIMIT_RELAY_STREAM_ID];
 };
 
-/* An active stream: the table's until STREAM_ENDED, then the caller's. */
+/* The table's until STREAM_ENDED, then the caller's. */
 struct stream {
 	struct map_node		 node;		/* private */
 	struct stream_id	 id;
@@ -49,7 +48,7 @@ struct stream_pending {
 	struct noise_responder	 noise;
 };
 
-/* Members are private. */
+/* Private. */
 struct stream_table {
 	const struct noise_identity	*identity;
 	struct span			 environment;
@@ -72,13 +71,13 @@ enum stream_event {
 	STREAM_ENDED		/* call stream_free() */
 };
 
-/* What to do: send the frame, if any, then act on the event. */
+/* Send the frame, if any, then act on the event. */
 struct stream_act {
 	enum stream_event	 event;
 	struct stream		*stream;	/* OPENED, ARRIVED, ENDED */
 
 	uint64_t		 number;	/* VALIDATE, FORGET; unique */
-	/* VALIDATE: until the next call with this table. */
+	/* VALIDATE: until the next call. */
 	const struct noise_public *harness;
 	struct span		 authorization;	/* UTF-8 */
 	struct span		 id;
@@ -99,40 +98,39 @@ void	 stream_table_init(struct stream_table *t,
 	    const struct noise_identity *identity, struct span environment,
 	    struct span registration);
 
-/* Remove a stream, which is the caller's; NULL: no more. */
+/* Remove one, then the caller's; NULL: no more. */
 struct stream	*stream_take(struct stream_table *t);
 
-/* Wipe; all streams were taken. */
+/* Wipe, when all streams are taken. */
 void	 stream_table_fini(struct stream_table *t);
 
-/* Count active streams; pending handshakes. */
+/* Active streams; pending handshakes. */
 size_t	 stream_active(const struct stream_table *t);
 size_t	 stream_waiting(const struct stream_table *t);
 
-/* Find an active one, or NULL. */
+/* An active one, or NULL. */
 struct stream	*stream_find(const struct stream_table *t, struct span id);
 
 void	 stream_on_frame(struct stream_table *t, const struct relay_frame *f,
 	    uint64_t now, struct stream_act *act);
 
-/* The registry's answer.  Unknown numbers are ignored.  random: for tests. */
+/* Unknown numbers are ignored.  random: for tests. */
 void	 stream_validated(struct stream_table *t, uint64_t number,
 	    enum stream_verdict verdict, const struct noise_random *random,
 	    uint64_t now, struct stream_act *act);
 
-/* When to call stream_on_time(), until it returns false; or UINT64_MAX. */
+/* Call it then, until it returns false; UINT64_MAX: never. */
 uint64_t stream_deadline(const struct stream_table *t);
 bool	 stream_on_time(struct stream_table *t, uint64_t now,
 	    struct stream_act *act);
 
-/* Reset an active stream: STREAM_ENDED. */
+/* Reset: STREAM_ENDED. */
 void	 stream_end(struct stream_table *t, struct stream *s,
 	    struct stream_act *act);
 
 /*
- * Write the next frame of a message (record_cut()) of STREAM_FRAME_MAX bytes at
- * most.  Its length; 0: no more; -1 with errno (EOVERFLOW, ENOMEM): end the
- * stream.
+ * The next frame, up to STREAM_FRAME_MAX bytes.  Return its length; 0: no more;
+ * -1 with errno (EOVERFLOW, ENOMEM): end the stream.
  */
 ssize_t	 stream_seal(struct stream *s, struct record_cutter *c, uint8_t *out)
 	    MUST_CHECK;
