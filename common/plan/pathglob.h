@@ -14,21 +14,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether brackets are closed within their name and no \ is last. */
+/* Brackets are closed within their name, no \ is last. */
 bool	 pathglob_is_valid(const char *pattern);
 
-/* Whether a name of a pattern has a wildcard. */
+/* A name of a pattern. */
 bool	 pathglob_is_wild(const char *name, size_t len);
 
-/* Match an absolute, normalized path; an invalid pattern matches nothing. */
+/* Absolute, normalized; an invalid pattern matches nothing. */
 bool	 pathglob_match(const char *pattern, const char *path);
 
-/* Whether a pattern could match something below a folder. */
+/* Anything below a folder. */
 bool	 pathglob_may_match_below(const char *pattern, const char *folder);
 
 /*
- * Write the folder above the first wildcard to path[size], unescaped; the whole
- * path if there is none.  strlen(pattern) + 1 bytes suffice.  0, or -1 with
- * errno ENAMETOOLONG.
+ * The folder above the first wildcard, or the whole path, unescaped; at most
+ * strlen(pattern) + 1 bytes.  0, or -1 with errno ENAMETOOLONG.
  */
 int	 pathglob_base(const char *pattern, char *path, size_t size) MUST_CHECK;

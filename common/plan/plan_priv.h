@@ -21,30 +21,26 @@ struct plan_maker {
 	size_t			 entry;		/* current one, from 0 */
 };
 
-/* Add a rule.  0, or -1 with errno: E2BIG (too many), ENOMEM. */
+/* -1: errno E2BIG (too many), ENOMEM. */
 int	 plan_add(struct plan *p, enum plan_kind kind, bool if_exists,
 	    const char *path) MUST_CHECK;
 
-/*
- * Finish: sort, add protected folders and (has_minimal) platform folders, drop
- * rules without effect.  0, or -1 with errno: E2BIG, ENOMEM, ENAMETOOLONG.
- */
+/* Sort, add protected, (has_minimal) platform folders.  -1: errno. */
 int	 plan_settle(struct plan *p, bool has_minimal) MUST_CHECK;
 
 /* Set the reason, unless set.  Always -1. */
 int	 plan_refuse(struct plan_maker *m, const char *fmt, ...) PRINTF(2, 3);
 
-/* plan_add(), setting the reason on failure. */
+/* -1 with the reason set, as all below. */
 int	 plan_put(struct plan_maker *m, enum plan_kind kind, bool if_exists,
 	    const char *path) MUST_CHECK;
 
-/* Decode an object, setting the reason on failure. */
 #define PLAN_DECODE(m, tok, group, out)					\
 	plan_decode(m, tok, fields_##group, out, sizeof(*(out)))
 int	 plan_decode(struct plan_maker *m, uint32_t tok,
 	    const struct field *fields, void *out, size_t size) MUST_CHECK;
 
-/* How plan_join() treats "." and "..". */
+/* "." and "..". */
 enum plan_dots {
 	DOTS_REFUSED,		/* in a subpath, which must stay below */
 	DOTS_RESOLVED,		/* in a path: textually, as in URIs */
@@ -52,31 +48,27 @@ enum plan_dots {
 };
 
 /*
- * Append names to a normalized absolute path of up to PATH_MAX bytes; empty
- * ones are dropped.  0, or -1 with errno: EINVAL (dots, or NUL), ENAMETOOLONG.
+ * Append names to a normalized absolute path of up to PATH_MAX bytes, without
+ * empty ones.  0, or -1 with errno: EINVAL (dots, or NUL), ENAMETOOLONG.
  */
 int	 plan_join(char *path, const char *names, size_t len,
 	    enum plan_dots dots) MUST_CHECK;
 
-/* Add the entry at token tok.  0, or -1 with a reason. */
 int	 plan_entry(struct plan_maker *m, uint32_t tok) MUST_CHECK;
 
-/* Set the working folder; none if path is not absolute. */
+/* None if path is not absolute. */
 void	 plan_set_cwd(struct plan_maker *m, const char *path);
 
-/*
- * Add a rule for each project root, or a folder in each; for the temporary
- * folder, if there is one.  0, or -1 with a reason.
- */
+/* For each project root, or a folder in each; for the temporary folder. */
 int	 plan_put_roots(struct plan_maker *m, enum plan_kind kind,
 	    bool if_exists, const char *sub, size_t len) MUST_CHECK;
 int	 plan_put_tmpdir(struct plan_maker *m, enum plan_kind kind,
 	    bool if_exists) MUST_CHECK;
 
-/* Add, or check only, a list of writable paths. */
+/* Add, or check only, writable paths. */
 int	 plan_put_list(struct plan_maker *m, uint32_t list, const char *what,
 	    bool is_writable) MUST_CHECK;
 
-/* Legacy policies (plan_legacy.c): whether tok is one, and add its rules. */
+/* plan_legacy.c */
 bool	 plan_is_legacy(const struct json *j, uint32_t tok);
 int	 plan_legacy(struct plan_maker *m, uint32_t tok) MUST_CHECK;
