@@ -1,7 +1,4 @@
-/*
- * Notifies a service manager by sd_notify(3), a datagram per event.  All
- * functions do nothing if n is NULL, and never block.
- */
+/* sd_notify(3), never blocking.  n NULL: nothing is done. */
 #pragma once
 
 #include <event2/event.h>
@@ -11,19 +8,16 @@
 struct sdnotify;
 
 /*
- * Remove NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment and
- * use them.  NULL: not set, or invalid, after a line in the log.
+ * Move NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment.
+ * NULL: not set, or invalid, after a line in the log.
  */
 struct sdnotify	*sdnotify_take_env(void);
 
-/*
- * Use fd (--notify-fd), an end of a pair of Unix sockets that keeps message
- * boundaries, instead of *np.  0, or -1 after a line in the log.
- */
+/* Use fd (--notify-fd) instead of *np.  0, or -1 after a line in the log. */
 int	 sdnotify_take_fd(struct sdnotify **np, int fd) MUST_CHECK;
 void	 sdnotify_free(struct sdnotify **np);
 
-/* Begin to send WATCHDOG=1, at half of the interval. */
+/* WATCHDOG=1, at half of the interval. */
 void	 sdnotify_start(struct sdnotify *n, struct event_base *base);
 
 /* READY=1; also after a reload. */
@@ -35,21 +29,21 @@ void	 sdnotify_reloading(struct sdnotify *n);
 void	 sdnotify_stopping(struct sdnotify *n);
 
 /*
- * For --notify-fd only: X_EXECSRV_LISTEN=URL, before READY=1; and
- * "X_EXECSRV_UPLINK=NUMBER IS_REGISTERED STATE".  If the socket is full,
- * again() is called when it has room.
+ * For --notify-fd only: X_EXECSRV_LISTEN=URL, before READY=1;
+ * "X_EXECSRV_UPLINK=NUMBER IS_REGISTERED STATE".  again(): the socket was full
+ * and has room.
  */
 void	 sdnotify_listen(struct sdnotify *n, const char *url);
 void	 sdnotify_uplink(struct sdnotify *n, unsigned number,
 	    bool is_registered,
 	    const char *state, void (*again)(void *), void *arg);
 
-/* MAINPID=: who is watched instead of us; by who was until then. */
+/* MAINPID=: watched instead; sent by who was until then. */
 void	 sdnotify_main_pid(struct sdnotify *n, pid_t pid);
 
-/* The descriptor, or -1; whether it is of --notify-fd. */
+/* Or -1; whether it is of --notify-fd. */
 int	 sdnotify_fd(const struct sdnotify *n);
 bool	 sdnotify_is_given(const struct sdnotify *n);
 
-/* STATUS=, a line for people; sent if it has changed. */
+/* STATUS=, for people; sent if it has changed. */
 void	 sdnotify_status(struct sdnotify *n, const char *fmt, ...) PRINTF(2, 3);

@@ -19,7 +19,10 @@ struct sigfd {
 	void		*arg;
 };
 
-/* A signal that does not fit is read in the next turn. */
+/*
+ * A signal that does not fit is read in the next turn.  libevent's own handler
+ * writes to a pipe, and loses a signal when that is full.
+ */
 static void
 sigfd_on_read(void *arg)
 {

@@ -1,7 +1,4 @@
-/*
- * The way from a master that died to the next one: when to look for its socket
- * in the run directory (RUNDIRS_ADOPT), and connecting to it.
- */
+/* From a master that died to the next, by the run directory (RUNDIRS_ADOPT). */
 #pragma once
 
 #include <stdbool.h>
@@ -21,11 +18,8 @@ void	 successor_init(struct successor *s, const char *dir, uint64_t ttl);
 /* The master has died. */
 void	 successor_begin(struct successor *s);
 
-/*
- * Choose the pause before the next attempt, in ms: short ones at first.  0; or
- * -1: the time is over.
- */
+/* The pause before the next attempt: short ones first.  -1: time is over. */
 int	 successor_pause(struct successor *s, uint64_t *ms_out) MUST_CHECK;
 
-/* Connect, if one listens: a non-blocking descriptor, or -1. */
+/* A non-blocking descriptor; -1: none listens. */
 int	 successor_connect(const struct successor *s);
