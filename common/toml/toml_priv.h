@@ -11,7 +11,7 @@ enum toml_type {
 	TOML_NUMBER, TOML_TIME
 };
 
-/* How a table or an array came about, hence what may be added to it. */
+/* Hence what may be added. */
 enum toml_origin {
 	TOML_CLOSED,		/* inline: nothing */
 	TOML_IMPLIED,		/* on the way to a header */
@@ -45,14 +45,11 @@ struct toml {
 	uint32_t		 n;
 };
 
-/*
- * Make a value at the end of its parent: a member with a name, or an element
- * (name.at NULL).  NULL with errno; E2BIG: too many, or too deep.
- */
+/* A member, or an element (name.at NULL).  NULL: errno; E2BIG: too many. */
 struct toml_value	*toml_add(struct toml *t, struct toml_value *parent,
 			    struct span name, enum toml_type type) MUST_CHECK;
 
-/* As toml_get(), of a table. */
+/* toml_get() of a table. */
 struct toml_value	*toml_member(const struct toml *t,
 			    const struct toml_value *table, struct span name);
 
@@ -66,10 +63,10 @@ struct toml_parser {
 	const char	*why;
 };
 
-/* Set why it is wrong, unless that is known; -1. */
+/* Set why, unless known; -1. */
 int	 toml_fail(struct toml_parser *p, const char *why);
 
-/* Return the byte at p, or ahead of it; -1 at the end. */
+/* At p, or ahead of it; -1: the end. */
 static inline int
 toml_peek(const struct toml_parser *p, size_t ahead)
 {
@@ -77,15 +74,12 @@ toml_peek(const struct toml_parser *p, size_t ahead)
 	    (unsigned char)p->p[ahead] : -1;
 }
 
-/* Skip a line break, if there is one. */
+/* If there is one. */
 bool	 toml_skip_newline(struct toml_parser *p);
 
-/*
- * Read a string that begins here, in its place.  is_key: only those of one
- * line.  0, or -1.
- */
+/* In place.  is_key: of one line only.  0, or -1. */
 int	 toml_read_string(struct toml_parser *p, bool is_key,
 	    struct span *out);
 
-/* Read a number, a time, or a boolean that begins here.  0, or -1. */
+/* A number, time, or boolean.  0, or -1. */
 int	 toml_read_scalar(struct toml_parser *p, struct toml_value *v);
