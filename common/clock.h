@@ -9,5 +9,5 @@ uint64_t	 clock_ms(void);	/* CLOCK_MONOTONIC */
 uint64_t	 clock_us(void);
 uint64_t	 clock_wall_ms(void);	/* since 1970 */
 
-/* Convert ms for libevent; more than about 30 years is cut to that. */
+/* For libevent; cut to about 30 years. */
 struct timeval	 clock_timeval(uint64_t ms);

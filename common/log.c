@@ -26,6 +26,7 @@ enum target { TO_STDERR, TO_JOURNAL, TO_SYSLOG, TO_FILE };
 
 static const char *const targets[] = { "stderr", "journal", "syslog", "file" };
 
+/* The only mutable global state of our programs. */
 static struct {
 	int		 sock;		/* of syslog, or -1 */
 	int		 fd;		/* for anything else */

@@ -1,10 +1,7 @@
 /*
- * The log: a line per event, to standard error, syslog or a file.  Never log
- * output bytes, environment, tokens or file contents.
- *
- * The state in log.c is the only mutable global state of our programs.  A line
- * is one write(2) that never blocks: a full pipe loses it.  Control characters,
- * invalid UTF-8 (as \xHH) and backslashes are escaped.
+ * The log: a line per event, to standard error, syslog or a file; a full pipe
+ * loses it.  Control characters, invalid UTF-8 and backslashes are escaped.
+ * Never log output bytes, environment, tokens or file contents.
  */
 #pragma once
 
@@ -21,24 +18,23 @@ enum log_level {
 #define LOG_HOW_MAX	32
 
 /*
- * how is a word, so that it can be passed to other programs:
- * TARGET[,json][,FACILITY], where TARGET is one of
+ * role begins each line.  how: TARGET[,json][,FACILITY], as a word that other
+ * programs can be given; TARGET is one of
  *
  *	stderr	standard error
  *	journal	the same, with priorities for a service manager (sd-daemon(3))
  *	syslog	its socket; FACILITY is a number of syslog(3) (LOG_DAEMON)
  *	file	standard error or log_set_fd(), with the time
  *
- * NULL: stderr, or journal if stderr is one.  role begins each line.
+ * NULL: log_stderr_how().
  */
 void	 log_init(const char *role, enum log_level level, const char *how);
 
-/* Change one of them later. */
 void	 log_set_level(enum log_level level);
 void	 log_set_role(const char *role);
 void	 log_set_how(const char *how);
 
-/* Return the current one, for log_init() in another program. */
+/* Return what log_init() in another program needs. */
 const char	*log_how(void);
 
 /* Whether standard error is unused by the log. */
@@ -47,20 +43,17 @@ bool	 log_is_syslog(void);
 /* Return "journal" if standard error is one (JOURNAL_STREAM), else "stderr". */
 const char	*log_stderr_how(void);
 
-/* Set the file for "file", STDERR_FILENO for none. */
+/* For "file"; STDERR_FILENO: none. */
 void	 log_set_fd(int fd);
 
-/* Reopen the destination after rotation or restart; call fn for a log file. */
+/* Reopen after rotation or restart; a log file by fn. */
 void	 log_set_reopen(void (*fn)(void *), void *arg);
 void	 log_reopen(void);
 
-/*
- * Copy a peer's name as a word for logs and tables, which it cannot forge:
- * printable ASCII without blanks, '?' for all else, and a NUL.
- */
+/* Copy a peer's name, anything but visible ASCII as '?', with a NUL. */
 void	 log_word(char *out, size_t size, const char *text, size_t len);
 
-/* Name the session in all further lines; 0: none. */
+/* In all further lines; 0: none. */
 void	 log_set_session(unsigned number);
 
 #define LOG_FORMAT(n)	PRINTF(n, n + 1)
@@ -70,11 +63,7 @@ void	 log_info(const char *fmt, ...) LOG_FORMAT(1);
 void	 log_warn(const char *fmt, ...) LOG_FORMAT(1);	/* with errno */
 void	 log_warnx(const char *fmt, ...) LOG_FORMAT(1);
 
-/*
- * A line that in JSON has members of its own besides its text: until one
- * without a key; text NULL: a number.  What does not fit with the text is left
- * out.
- */
+/* In JSON, with members, as far as they fit, up to one without a key. */
 struct log_member {
 	const char		*key;
 	const char		*text;
@@ -83,6 +72,6 @@ struct log_member {
 void	 log_info_with(const struct log_member *members, const char *fmt, ...)
 	    LOG_FORMAT(2);
 
-/* Log and exit(1): at start-up, or when an invariant of ours is broken. */
+/* Log and exit(1): at start-up, or when our own invariant is broken. */
 void	 fatal(const char *fmt, ...) LOG_FORMAT(1) NORETURN;
 void	 fatalx(const char *fmt, ...) LOG_FORMAT(1) NORETURN;

@@ -1,7 +1,6 @@
 /*
- * A hash map from byte strings to nodes embedded in the caller's objects.  The
- * hash has a secret key, so that clients cannot choose colliding keys.  Keys
- * stay the caller's and must not move while their node is in the map.
+ * A hash map of nodes embedded in the caller's objects.  Keyed: clients cannot
+ * choose colliding keys.  Keys stay the caller's and must not move.
  */
 #pragma once
 
@@ -13,11 +12,11 @@ struct map_node {
 	uint64_t	 hash;
 	const void	*key;
 	size_t		 len;
-	void		*owner;		/* the object the node is in */
+	void		*owner;		/* that has the node */
 };
 
 struct map {
-	struct map_node	**slots;	/* NULL until used */
+	struct map_node	**slots;
 	size_t		 nslots;	/* a power of 2 */
 	size_t		 count;
 	uint8_t		 secret[16];
@@ -26,18 +25,15 @@ struct map {
 void	 map_init(struct map *m);
 void	 map_fini(struct map *m);	/* frees the table, not the nodes */
 
-/* Return the owner of a key; NULL if there is none. */
+/* Return the owner, or NULL. */
 void	*map_find(const struct map *m, const void *key, size_t len);
 
-/* Walk over all owners, in any order.  Take the next one before you remove a
-   node, and remove no other one. */
+/* In any order.  Before you remove a node, take the next; remove no other. */
 void	*map_first(const struct map *m);
 void	*map_next(const struct map *m, const struct map_node *n);
 
-/* Add a node, zeroed or removed before, whose key is not in the map.  0, or -1
-   with errno ENOMEM. */
+/* n: zeroed or removed before; the key is new.  -1: errno ENOMEM. */
 int	 map_add(struct map *m, struct map_node *n, const void *key,
 	    size_t len, void *owner) MUST_CHECK;
 
-/* Remove a node, which must be in m. */
 void	 map_del(struct map *m, struct map_node *n);

@@ -1,13 +1,10 @@
-/*
- * Builds for coverage and with sanitizers write files at exit, which a confined
- * process may not: they relax confinement.
- */
+/* Built for coverage or with sanitizers: files are written at exit. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Defined by gcov, if it is linked. */
+/* Of gcov, if linked. */
 extern void	 __gcov_exit(void) __attribute__((weak));
 
 static inline bool

@@ -1,7 +1,4 @@
-/*
- * A queue for standard output or error, written without blocking.  The producer
- * looks at outq_held() and pauses in time.
- */
+/* Standard output or error, written without blocking; see outq_held(). */
 #pragma once
 
 #include <stdbool.h>
@@ -19,17 +16,16 @@ struct outq {
 	struct buf	 queue;
 };
 
-/* Embedded.  fd stays the caller's. */
+/* fd stays the caller's. */
 void	 outq_init(struct outq *s, int fd);
 void	 outq_fini(struct outq *s);
 
-/* Write or queue; dropped once error is set.  -1: out of memory. */
+/* Write or queue; drop once error is set.  -1: out of memory. */
 int	 outq_put(struct outq *s, const void *data, size_t len) MUST_CHECK;
 
-/* Write more: poll(2) reports room, or an error. */
+/* poll(2) reports room, or an error. */
 void	 outq_on_room(struct outq *s);
 
-/* Return the number of queued bytes. */
 static inline size_t
 outq_held(const struct outq *s)
 {

@@ -1,22 +1,19 @@
-/*
- * A message that repeats itself, as of a server that is down: said once, then
- * again when it changes, and once an hour.  Pure; zeroed: nothing was said.
- */
+/* A message that repeats: logged once, if it changes, hourly.  Pure; zeroed. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REPEAT_MS	3600000		/* between two of one text */
+#define REPEAT_MS	3600000
 
 struct repeat {
-	uint32_t	 hash;		/* of the text */
+	uint32_t	 hash;
 	bool		 is_said;
 	uint64_t	 at;		/* clock_ms() */
 };
 
-/* Whether to say a text now; it then counts as said. */
+/* Whether to log it now; then it counts as logged. */
 bool	 repeat_is_due(struct repeat *r, const char *text, uint64_t now);
 
-/* What it was about is over: say the next one. */
+/* It is over: log the next one. */
 void	 repeat_end(struct repeat *r);

@@ -1,7 +1,4 @@
-/*
- * Tricks: the rows of proto/trick.def.  A build leaves out one, if any, so that
- * the bench can show whether it still pays.
- */
+/* The rows of proto/trick.def.  Of them a build may leave out one. */
 #pragma once
 
 enum trick {
@@ -16,5 +13,5 @@ enum trick {
 #define WITHOUT		TRICK_none
 #endif
 
-/* Whether this build has it; a constant. */
+/* A constant. */
 #define HAS_TRICK(name)	(WITHOUT != TRICK_##name)

@@ -5,8 +5,7 @@
 
 #define UTC_MAX	80
 
-/* Write "2026-01-02T03:04:05.678Z". */
+/* "2026-01-02T03:04:05.678Z" */
 void	 utc_text(const struct timespec *at, char text[UTC_MAX]);
 
-/* The same of now. */
 void	 utc_now(char text[UTC_MAX]);

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+/* Backtracking to the last star is enough. */
 bool
 wildcard_matches(const char *pattern, size_t plen, const char *text,
     size_t len)

@@ -4,9 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Match a whole text, ignoring ASCII case.  Backtracks to the last star, hence
- * at most the product of both lengths.
- */
+/* Match a whole text, ignoring ASCII case, in at most plen * len steps. */
 bool	 wildcard_matches(const char *pattern, size_t plen, const char *text,
 	    size_t len);
