@@ -5,46 +5,35 @@
 #include "common/net/inflight.h"
 #include "worker/conn/conn.h"
 
-/*
- * Where to queue a control frame: after all messages, or before the rest of the
- * long message.
- */
+/* A control frame: after all messages, or before the rest of a long one. */
 enum conn_place { CONN_IN_TURN, CONN_SOON };
 
 struct conn_ops {
-	/* Length of the framing before and after len bytes. */
+	/* Bytes of framing before and after len bytes. */
 	size_t	(*head_len)(size_t len);
 	size_t	(*tail_len)(size_t len);
-	/* Write it, for the first and/or last part of a message. */
+	/* Of the first and/or last part of a message. */
 	void	(*put_head)(char *at, size_t len, bool first, bool last);
 	void	(*put_tail)(char *at);
-	/* Input is ready, or may be handed out again. */
+	/* Is ready, or may be handed out again. */
 	void	(*on_input)(struct conn *);
-	/* Count the bytes read and not handed out. */
+	/* Bytes read, not handed out. */
 	size_t	(*unfinished)(const struct conn *);
-	/* Ask for a receipt for pos; NULL: writing is a receipt. */
+	/* For pos; NULL: writing is a receipt. */
 	void	(*ask_receipt)(struct conn *, uint64_t pos, enum conn_place);
-	/* Write a close frame. */
 	void	(*put_close)(struct conn *, uint16_t code, const char *why);
-	/* Something was written to the kernel; or NULL. */
+	/* By the kernel; or NULL. */
 	void	(*on_flushed)(struct conn *);
 	void	(*trim)(struct conn *);
 	void	(*fini)(struct conn *);
 };
 
-/*
- * Why nothing is read: the owner wants it so, output is not read, conn_slow(),
- * too much is held for conn_allow().  The last one does not keep back messages
- * that are whole.
- */
+/* Why nothing is read: owner, unread output, conn_slow(), conn_allow(). */
 enum conn_hold {
 	CONN_PAUSED = 1, CONN_STALLED = 2, CONN_SLOWED = 4, CONN_HUNGRY = 8
 };
 
-/*
- * OPEN: messages both ways.  ENDING: the close frame is queued.  LINGERING: it
- * is sent, input is discarded.  GONE.
- */
+/* ENDING: a close frame is queued.  LINGERING: it is sent, input discarded. */
 enum conn_state { CONN_OPEN, CONN_ENDING, CONN_LINGERING, CONN_GONE };
 
 struct conn {
@@ -85,24 +74,20 @@ struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,
 int		 conn_put(struct conn *c, enum conn_place place,
 		    const void *data, size_t len);
 
-/* End without a close frame: EOF, or a protocol violation. */
+/* Without a close frame: EOF, or a violation. */
 void		 conn_end(struct conn *c, const char *why);
 
-/* End of input only: write what is queued, then end. */
+/* Of input only: write what is queued, then end. */
 void		 conn_end_of_input(struct conn *c, const char *why);
 
-/* Whether messages may be handed out. */
+/* Hand out messages? */
 bool		 conn_may_read(const struct conn *c);
 
-/*
- * Whether want bytes may be held; if not, on_hungry is called, and on_input not
- * until conn_allow() admits them.
- */
+/* Hold want bytes?  If not, on_hungry; on_input follows conn_allow(). */
 bool		 conn_may_hold(struct conn *c, size_t want);
 
-/* The client is alive: input came, or a whole message. */
+/* Input came; a whole message. */
 void		 conn_alive(struct conn *c);
 void		 conn_on_bytes(struct conn *c);
 
-/* The client has read all before pos. */
 void		 conn_on_receipt(struct conn *c, uint64_t pos);

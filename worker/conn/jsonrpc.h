@@ -8,7 +8,7 @@
 #include "common/json/json.h"
 #include "common/json/json_out.h"
 
-/* Rows of proto/err.def. */
+/* proto/err.def */
 enum rpc_err {
 #define ERR(name, code, text)	ERR_##name,
 #include "proto/err.def"
@@ -16,7 +16,7 @@ enum rpc_err {
 	RPC_ERRORS
 };
 
-/* Reason for an initialize above LIMIT_FIRST_MESSAGE. */
+/* For an initialize above LIMIT_FIRST_MESSAGE. */
 extern const char	 jsonrpc_too_long[];
 
 struct jsonrpc_id {
@@ -25,18 +25,15 @@ struct jsonrpc_id {
 	int64_t		 number;
 };
 
-/* Read the id at a token, whose text it borrows.  0, or -1: not an id. */
+/* The text is borrowed.  -1: not an id. */
 int	 jsonrpc_read_id(const struct json *j, uint32_t tok,
 	    struct jsonrpc_id *id) MUST_CHECK;
 
-/* Write the member id; an error without its "}" (why NULL: the row's text). */
+/* The member; an error without its "}" (why NULL: the row's text). */
 void	 jsonrpc_put_id(struct json_out *o, const struct jsonrpc_id *id);
 void	 jsonrpc_put_error(struct json_out *o, const struct jsonrpc_id *id,
 	    enum rpc_err err, const char *why);
 
-/*
- * Make the error for a message that nobody handles, with its id or, if that
- * cannot be read, -1.  Parsing changes text.  0, or -1 with errno ENOMEM.
- */
+/* For a message nobody handles; its id, or -1.  text is changed.  Or -1. */
 int	 jsonrpc_refuse(char *text, size_t len, enum rpc_err err,
 	    const char *why, struct buf *out) MUST_CHECK;

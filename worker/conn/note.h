@@ -1,4 +1,4 @@
-/* Names of notifications, the rows of proto/note.def. */
+/* Of notifications: proto/note.def. */
 #pragma once
 
 #define NOTE(name, wire, when)	extern const char note_##name[];

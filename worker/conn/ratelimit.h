@@ -1,4 +1,4 @@
-/* A token bucket for messages, of one second's worth, full at first.  Pure. */
+/* A token bucket of one second's messages, full at first.  Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -12,5 +12,5 @@ struct ratelimit {
 void		 ratelimit_init(struct ratelimit *b, uint32_t rate,
 	    uint64_t now);
 
-/* Take a token.  0, or the ms until the next message may come. */
+/* 0, or the ms until the next message. */
 unsigned	 ratelimit_take(struct ratelimit *b, uint64_t now);

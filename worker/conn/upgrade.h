@@ -1,8 +1,4 @@
-/*
- * The HTTP part of a connection: read the head and no byte beyond, answer it or
- * switch to WebSocket.  Blocking, with a deadline: the worker has nothing else
- * to do.
- */
+/* HTTP: reads the head, no byte beyond, and answers or switches.  Blocking. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +9,7 @@
 
 enum upgraded {
 	UPGRADE_UPGRADED,	/* WebSocket frames follow */
-	UPGRADE_ADMITTED,	/* the same, for another worker:
-				   token_auth_pass() */
+	UPGRADE_ADMITTED,	/* for token_auth_pass() */
 	UPGRADE_ANSWERED,	/* done: answered, closed, or late */
 };
 
@@ -29,9 +24,9 @@ struct upgrade_rules {
 	int		 master;	/* socket, to verify it */
 };
 
-/* Serve fd, which stays open. */
+/* fd stays open. */
 enum upgraded	 upgrade(int fd, const struct upgrade_rules *r);
 
-/* The same for MetricsListen: no upgrade, no token. */
+/* MetricsListen: no upgrade, no token. */
 void		 upgrade_metrics(int fd, const struct upgrade_rules *r,
 		    const Ipc__Figures *f);
