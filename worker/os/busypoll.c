@@ -125,5 +125,6 @@ busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,
 		a->pause *= PAUSE_FACTOR;
 	else
 		a->pause = BUSYPOLL_PAUSE_MAX;
+	/* Sleep, to keep the scheduler's credit for sleepers. */
 	a->paused_until = now + a->pause;
 }

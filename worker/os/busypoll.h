@@ -1,21 +1,16 @@
 /*
  * Busy polling: while requests arrive in quick succession, poll for the next
- * one instead of sleeping.  An idle processor halts, and waking it takes longer
- * than most requests do, above all in a virtual machine.
+ * one: to wake an idle processor takes longer, above all in a virtual machine.
  *
- * Polls for BUSYPOLL_POLL after each request, once BUSYPOLL_STREAK of them came
- * within BUSYPOLL_GAP of each other.  Calls sched_yield(2) between polls.  A
- * slow yield means that another process has the processor: then sleep as usual
- * for BUSYPOLL_PAUSE, four times as long whenever it happens again soon, to
- * keep the scheduler's credit for sleepers.  While an agent works for us yields
- * may be slower.
+ * Once BUSYPOLL_STREAK requests came within BUSYPOLL_GAP of each other, polls
+ * for BUSYPOLL_POLL after each, with sched_yield(2).  A slow yield means that
+ * another process has the processor: then sleep for BUSYPOLL_PAUSE, four times
+ * as long if it happens soon again.  Never where processor time is limited, as
+ * commands need it.
  *
- * Never where the processor time is limited: polling would use up the quota of
- * the control group, or the only processor, that the commands need.
- *
- * All times are microseconds of clock_us().  Pure but for
- * busypoll_has_processors().
- * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
+ * Times are microseconds of clock_us().  Pure but for
+ * busypoll_has_processors(). A trick (common/trick.h): t/bench/RESULTS.md has
+ * what it pays.
  */
 #pragma once
 
@@ -43,31 +38,22 @@ struct busypoll {
 	uint64_t	 paused_until;
 };
 
-/*
- * is_useful: whether to do it at all on this machine; asked once, before the
- * first poll.  NULL: it is.
- */
+/* is_useful: on this machine?  Asked once, before the first poll; NULL: yes. */
 void	 busypoll_init(struct busypoll *a, bool enabled,
 	    bool (*is_useful)(void));
 
-/*
- * Whether the calling process may run on more than one processor, and neither
- * its control group nor one above has a quota of processor time.
- */
+/* More than one processor, and no quota of time for our control groups. */
 bool	 busypoll_has_processors(void);
 
-/*
- * Whether the text of cpu.max (version 2) or cpu.cfs_quota_us (version 1) is a
- * quota.
- */
+/* Text of cpu.max (version 2) or cpu.cfs_quota_us (version 1). */
 bool	 busypoll_is_quota(const char *text);
 
-/* A request arrived, or an agent's answer. */
+/* Or an agent's answer. */
 void	 busypoll_request(struct busypoll *a, uint64_t now);
 
-/* End a turn.  Return whether to yield and poll instead of sleeping. */
+/* End a turn: yield and poll instead of sleeping? */
 bool	 busypoll_should_poll(struct busypoll *a, uint64_t now);
 
-/* Report the time of that yield; for_agent: an agent of ours was at work. */
+/* The time of that yield; for_agent: our agent was at work. */
 void	 busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,
 	    bool for_agent);

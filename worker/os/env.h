@@ -1,4 +1,4 @@
-/* Data shared by the modules of a session, which owns it and outlives them. */
+/* Shared by modules of a session, which owns it and outlives them. */
 #pragma once
 
 #include <sys/resource.h>

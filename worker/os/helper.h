@@ -1,8 +1,7 @@
 /*
- * Programs of ours that serve a session in processes of their own, as its user:
- * execsrv-http, execsrv-proxy.  Started when needed, ended some time after.
- * Their channel is standard input; their messages are not trusted, since they
- * parse foreign data.
+ * Programs of ours that serve a session, as its user: execsrv-http,
+ * execsrv-proxy. Their channel is standard input; they parse foreign data, so
+ * do not trust their messages.
  */
 #pragma once
 
@@ -28,9 +27,9 @@ struct helper_program {
 };
 
 struct helper_events {
-	/* -1: a protocol violation. */
+	/* -1: protocol violation. */
 	int	(*on_msg)(void *arg, struct ipc_msg *m);
-	/* The process has ended, or is killed. */
+	/* It ended, or is killed. */
 	void	(*on_death)(void *arg, const char *why);
 };
 
@@ -50,27 +49,23 @@ struct helper {
 	struct timer			 idle;
 };
 
-/* Open a program for execution (O_PATH).  -1: not installed. */
+/* O_PATH.  -1: not installed. */
 int	 helper_program(const char *name) MUST_CHECK;
 
-/*
- * exe: of helper_program(), or -1; stays the caller's.  limited: by TasksMax
- * (worker/os/scgroup.h), or NULL; likewise.
- */
+/* exe, or -1, and limited (scgroup.h), or NULL, stay the caller's. */
 void	 helper_init(struct helper *h, const struct helper_program *p,
 	    struct event_base *base, int exe, unsigned session,
 	    const struct scgroup *limited, const struct helper_events *e,
 	    void *arg);
 
-/* Start it, unless it runs.  0, or -1 with errno. */
+/* Unless it runs.  -1 with errno. */
 int	 helper_need(struct helper *h) MUST_CHECK;
 
-/* It is not needed now. */
+/* Not needed now. */
 void	 helper_idle(struct helper *h);
 
-/* Close its channel, upon which it exits. */
+/* By closing its channel. */
 void	 helper_stop(struct helper *h);
 
-/* Handle the exit of a child; return whether it was the process.  quiet: do not
-   log how it ended. */
+/* A child exited: whether it was this.  quiet: no log of how. */
 bool	 helper_reaped(struct helper *h, pid_t pid, int status, bool quiet);

@@ -1,11 +1,5 @@
-/*
- * Memory of a process that waits: what a session has used to begin, stack and
- * heap, would otherwise stay with each of thousands.
- */
+/* Memory of a process that waits. */
 #pragma once
 
-/*
- * Give free memory back to the kernel: of the heap, and the stack below the
- * caller.  Using it again costs a page fault for each page.
- */
+/* Free memory goes to the kernel: heap, and the stack below the caller. */
 void	 idlemem_give_back(void);

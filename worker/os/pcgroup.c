@@ -27,6 +27,7 @@
 #define CLEAR_SIGHAND	0x100000000ULL	/* CLONE_CLEAR_SIGHAND, Linux 5.5 */
 #define FIRST		16		/* groups allocated first; grows */
 #define LOOKS		4		/* groups checked for being empty */
+/* Making a group is slow, so they are reused, and one is made in advance. */
 #define ADVANCE_MS	20		/* after a start, make a spare group */
 #define PROBE		"probe"
 
@@ -512,6 +513,7 @@ pcgroup_clone(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
 	pid_t	 pid;
 
 	*clean = true;
+	/* Born in its group: a write to cgroup.procs waits for RCU. */
 	if (dir != -1)
 		as_owner();
 	pid = clone_into(dir, fn, stack, size, arg, clear);

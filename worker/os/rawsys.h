@@ -1,7 +1,4 @@
-/*
- * System calls that do not set errno, for a child in shared memory
- * (worker/os/tvfork.h).  Return the kernel's result: negative is an errno.
- */
+/* System calls that leave errno alone (tvfork.h); negative: an errno. */
 #pragma once
 
 static inline long

@@ -1,10 +1,8 @@
 /*
- * Settings for the commands of a session: resource limits, umask, priority.
- * RLIMIT_LOCKS is the mark instead (common/linux/ptree.h).
- *
- * TasksMax becomes RLIMIT_NPROC.  The kernel compares that with all processes
- * of the user, also in containers where /proc does not show them: their number
- * is found by trying and added.
+ * Resource limits, umask, priority of a session's commands.  RLIMIT_LOCKS is
+ * the mark (common/linux/ptree.h).  TasksMax becomes RLIMIT_NPROC, to which the
+ * number of all the user's processes is added, found by trying: /proc may not
+ * show them.
  */
 #pragma once
 
@@ -29,17 +27,14 @@ struct rlimits {
 	uint64_t	 tasks;		/* current ones, by rlimits_count() */
 };
 
-/* Read the settings.  Hard limits are never raised above our own. */
+/* Never above our own hard limits. */
 void	 rlimits_init(struct rlimits *l, const Ipc__Settings *set);
 
-/*
- * Count the session's tasks before a start, if there is a tasks_max.  0, or -1
- * with errno EAGAIN: the maximum is reached.
- */
+/* Before a start, if there is a tasks_max.  -1: errno EAGAIN, it is reached. */
 int	 rlimits_count(struct rlimits *l) MUST_CHECK;
 
-/* Apply to the calling process.  Between clone and exec. */
+/* To the calling process.  Between clone and exec. */
 void	 rlimits_apply(const struct rlimits *l);
 
-/* Apply tasks_max, after all ids are the user's.  0, or the errno. */
+/* After all ids are the user's.  0, or the errno. */
 int	 rlimits_apply_tasks(const struct rlimits *l) MUST_CHECK;
