@@ -1,8 +1,4 @@
-/*
- * A path of open folders, for remove, copy and walk: any depth with at most
- * CHAIN_OPEN descriptors.  The topmost are closed and reopened by ".." on the
- * way back, if that is still the same folder.
- */
+/* A path of open folders, of any depth: from CHAIN_OPEN on reopened by "..". */
 #pragma once
 
 #include <sys/stat.h>
@@ -17,7 +13,7 @@
 
 #define CHAIN_OPEN	32
 
-/* The names in a folder without "." and "..". */
+/* Without "." and "..". */
 struct names {
 	char	*base;		/* consecutive struct dirent64 */
 	size_t	 len, cap;	/* bytes */
@@ -27,15 +23,11 @@ struct names {
 
 void	 names_fini(struct names *ns);
 
-/*
- * Read an open folder from its start, about max bytes (24 and the length of
- * each name), then has_more is set.  0, or -1 with errno (ECANCELED: nobody
- * waits).
- */
+/* About max bytes (24 and each name's), then has_more.  -1: or ECANCELED. */
 int	 names_read(struct names *ns, int fd, size_t max,
 	    const struct fsop_how *how) MUST_CHECK;
 
-/* Return the next name, or NULL.  Valid until names_read(). */
+/* Or NULL.  Valid until names_read(). */
 const struct dirent64	*names_next(struct names *ns);
 
 const char	*names_last(const struct names *ns);
@@ -55,45 +47,42 @@ struct dirstack {
 	int			 flags;		/* for reopening */
 };
 
-/* flags: O_RDONLY, or O_PATH for a folder that is not read. */
+/* O_RDONLY, or O_PATH for folders that are not read. */
 void	 dirstack_init(struct dirstack *c, int flags);
 void	 dirstack_fini(struct dirstack *c);
 
-/* Add a folder; takes over fd, also on failure.  0, or -1 with errno. */
+/* Takes fd, also on failure.  0, or -1 with errno. */
 int	 dirstack_push(struct dirstack *c, int fd) MUST_CHECK;
 
-/* Return the lowest folder, borrowed until the next push or pop. */
+/* The lowest; valid until the next push or pop. */
 struct dirstack_dir	*dirstack_last(const struct dirstack *c);
 
-/*
- * Return the parent of the lowest folder, reopened if needed; there must be
- * one.  Borrowed.  -1 with errno, ESTALE if the lowest folder was moved.
- */
+/* Its parent, borrowed.  -1 with errno; ESTALE: the lowest was moved. */
 int	 dirstack_above(struct dirstack *c) MUST_CHECK;
 
-/* Remove the lowest folder.  0, or -1 as dirstack_above(). */
+/* 0, or -1 as dirstack_above(). */
 int	 dirstack_pop(struct dirstack *c) MUST_CHECK;
 
 /*
- * Open a folder below dir.  path: names only, shorter than PATH_MAX.  Follows
- * no symlink (ELOOP, or ENOTDIR for the last name), opens folders only
- * (ENOTDIR).  resolve, for openat2(2): RESOLVE_NO_XDEV (EXDEV: a mount),
- * RESOLVE_BENEATH (EXDEV: a folder was moved out of dir).
+ * Open a folder below dir by names, shorter than PATH_MAX, through no symlink
+ * (ELOOP, or ENOTDIR for the last name).  resolve, for openat2(2):
+ * RESOLVE_NO_XDEV (EXDEV: a mount), RESOLVE_BENEATH (EXDEV: a folder was moved
+ * out of dir).
  */
 int	 tree_open(int dir, const char *path, int flags, uint64_t resolve)
 	    MUST_CHECK;
 
-/* Return fd; or close it, EACCES, if it is of our own in /proc (ownproc.h). */
+/* Or close it, EACCES, if it is of our own in /proc (ownproc.h). */
 int	 tree_guard(int fd) MUST_CHECK;
 
-/* fsop_look() of a path without following a symlink at its end. */
+/* fsop_look(), not through a symlink at the end. */
 int	 tree_look(const char *path, bool nofollow,
 	    const struct fsop_how *how, struct stat *st) MUST_CHECK;
 
 /*
- * Copy the content of a regular file to an empty one, both at their start, up
- * to its size in st.  A file without a size (/proc) is copied to its end, at
- * most LIMIT_FILE_READ (EFBIG).  Keeps holes.  0, or -1 with errno.
+ * Copy a regular file to an empty one, up to its size in st, with holes.
+ * Without a size (/proc): to its end, at most LIMIT_FILE_READ (EFBIG).  0, or
+ * -1 with errno.
  */
 int	 content_copy(int in, int out, const struct stat *st,
 	    const struct fsop_how *how) MUST_CHECK;

@@ -568,7 +568,10 @@ fsagent_line_fini(struct fsagent_line *line)
 	line->user = NULL;
 }
 
-/* A line in use for long belongs to a child, which will not return it. */
+/*
+ * A line saves making, passing and closing a socket for each request.  One in
+ * use for long belongs to a child, which will not return it.
+ */
 static enum where
 fsagent_choose(const struct fsagent_line *line)
 {

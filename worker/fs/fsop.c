@@ -17,6 +17,7 @@
 #include "worker/fs/lookup.h"
 #include "worker/fs/writeback.h"
 
+/* Nothing is checked by path and used later: descriptors are used. */
 static fsop_fn *const functions[FSOP_KINDS] = {
 #define FSOP(name, fn)	[FSOP_##name] = fn,
 #include "proto/fsop.def"

@@ -1,13 +1,10 @@
 /*
- * File operations: plain structs, without JSON or event loop.
+ * File operations, without JSON or event loop.
  *
- * A nonblocking operation takes little time for sure, on local file systems
- * only; otherwise it fails with EAGAIN before anything was changed.  The worker
- * and holders (worker/sandbox/holder.h) run them nonblocking; children of a
- * holder, one for each operation, run those that block.
- *
- * Nothing blocks on a FIFO or device.  Nothing is checked by path and used
- * later: descriptors are used.
+ * Nonblocking ones surely take little time, on local file systems only; else
+ * EAGAIN, before anything was changed.  Worker and holders
+ * (worker/sandbox/holder.h) run these; a child of a holder each that blocks.
+ * Nothing blocks on a FIFO or device.
  */
 #pragma once
 
@@ -25,7 +22,7 @@ enum fsop_kind {
 	FSOP_KINDS
 };
 
-/* A reason that errno does not have. */
+/* Where errno has none. */
 enum fsop_why {
 	FSWHY_NONE,
 #define FSWHY(name, err, text)	FSWHY_##name,
@@ -34,7 +31,7 @@ enum fsop_why {
 	FSWHYS
 };
 
-/* A request.  Paths are absolute, without "." and "..". */
+/* Paths are absolute, without "." and "..". */
 struct fsop {
 	enum fsop_kind	 kind;
 	bool		 nofollow;	/* any symlink: ELOOP */
@@ -63,22 +60,21 @@ struct fsop {
 	int		 fd;		/* PREAD, PWRITE: the open file */
 };
 
-/* How to do it. */
 struct fsop_how {
 	bool	 nonblock;
 	size_t	 max_out;	/* nonblocking: bytes of payload */
 	int	 cancel_fd;	/* socket: cancel at its EOF; or -1 */
 	bool	 gives_file;	/* nonblocking READ: r->fd may be the result */
 	/*
-	 * Wait for permission to use more than LIMIT_FILE_QUICK of memory for
-	 * the payload, bytes at most, in place of earlier permissions.  0, or
-	 * -1 with errno: fail.  NULL: not limited.
+	 * Ask to use more than LIMIT_FILE_QUICK for the payload, bytes at most
+	 * in place of earlier permissions.  0, or -1 with errno: fail.  NULL:
+	 * no limit.
 	 */
 	int	 (*reserve)(int peer, uint64_t bytes);
 };
 
 /*
- * A result.  payload:
+ * payload:
  *	READ, PREAD	the bytes
  *	CANON		the path, without NUL
  *	STAT		with attributes: a symlink's target, as CANON
@@ -86,7 +82,7 @@ struct fsop_how {
  *	CONFIG		the result of environmentConfig/read, as JSON
  *	ROOT		a root of capabilityRoots/discoverV1, as JSON
  *	DISCOVER	the result of capabilities/discoverV2, as JSON
- * The payload of a failure says more about why: FSWHY_CONFIG, for example.
+ * Of a failure: more about why.
  */
 struct fsop_result {
 	int		 error;		/* errno, 0; EAGAIN: must block */
@@ -98,14 +94,14 @@ struct fsop_result {
 	int64_t		 created_ms, modified_ms;	/* STAT, since 1970 */
 	int64_t		 atime_ns, mtime_ns;		/* likewise */
 	uint32_t	 mode;		/* STAT: of a symlink's target */
-	/* All above is sent as it is by fsagent.c. */
+	/* All above is sent as it is. */
 	int		 fd;		/* OPEN: the caller's; else -1 */
 	int		 writeback;	/* for writeback_add(), or -1 */
 	bool		 is_explained;	/* failed, payload says why */
 	struct buf	 payload;
 };
 
-/* A record of LIST or WALK, followed by name_len and text_len bytes. */
+/* Of LIST or WALK; name_len and text_len bytes follow. */
 struct fsop_record {
 	uint8_t		 type;		/* enum fsop_record_type */
 	uint16_t	 name_len;	/* LIST: name; WALK: absolute path */
@@ -119,24 +115,21 @@ enum fsop_record_type {
 
 void	 fsop_result_init(struct fsop_result *r);
 
-/* Starts writeback of r->writeback, so call it after the answer is sent. */
+/* Starts writeback of r->writeback: call it when the answer is sent. */
 void	 fsop_result_fini(struct fsop_result *r);
 
-/* Run an operation; r is initialized.  Of a failure the payload is text. */
+/* r is initialized. */
 void	 fsop_run(const struct fsop *op, const struct fsop_how *how,
 	    struct fsop_result *r);
 
-/* Read the file that a READ returned as r->fd: small, local.  As fsop_run(). */
+/* A READ's r->fd: small, local.  As fsop_run(). */
 void	 fsop_read_opened(struct fsop_result *r);
 
-/* Append a record.  0, or -1 with errno EFBIG, ENOMEM. */
+/* -1: errno EFBIG, ENOMEM. */
 int	 fsop_put_record(struct buf *b, enum fsop_record_type type,
 	    const char *name, size_t len, const char *text) MUST_CHECK;
 
-/*
- * Get the record at *offp, with name and text (not NUL-terminated; NULL: none),
- * and advance.  False: no more, or malformed.
- */
+/* Get the record at *offp and advance.  No NUL; NULL: none.  False: no more. */
 bool	 fsop_next_record(const struct buf *b, size_t *offp,
 	    struct fsop_record *rec, const char **name_out,
 	    const char **text_out);

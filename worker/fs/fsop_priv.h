@@ -6,10 +6,7 @@
 
 #include "worker/fs/fsop.h"
 
-/*
- * 0, or -1 with errno, or with r->why and errno 0.  EAGAIN only if
- * how->nonblock and nothing was changed.
- */
+/* 0, or -1 with errno, or r->why and errno 0.  EAGAIN: nothing was changed. */
 typedef int	 fsop_fn(const struct fsop *op, const struct fsop_how *how,
 		    struct fsop_result *r);
 
@@ -17,55 +14,47 @@ typedef int	 fsop_fn(const struct fsop *op, const struct fsop_how *how,
 #include "proto/fsop.def"
 #undef FSOP
 
-/* Set why and errno; always -1. */
+/* Always -1. */
 int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 
-/* The same, with a text for the client that says more. */
+/* With a text for the client. */
 int	 fsop_refusef(struct fsop_result *r, enum fsop_why why,
 	    const char *fmt, ...) PRINTF(3, 4);
 
-/* -1 with errno ECANCELED if a blocking operation was cancelled, else 0. */
+/* -1 with errno ECANCELED, if blocking. */
 int	 fsop_cancelled(const struct fsop_how *how);
 
-/* Call how->reserve(), if any.  0, or -1 with errno. */
+/* If any.  -1 with errno. */
 int	 fsop_reserve(const struct fsop_how *how, uint64_t bytes) MUST_CHECK;
 
-/*
- * Open a path (O_PATH) and get its status, see lookup.h.  Nonblocking: EAGAIN
- * instead of waiting for a file system.
- */
+/* Open (O_PATH), see lookup.h.  EAGAIN: would wait for a file system. */
 int	 fsop_look(const char *path, bool nofollow,
 	    const struct fsop_how *how, struct stat *st);
 
-/* Open the parent folder of path and return its last name in name_out. */
+/* The parent; name_out: the last name. */
 int	 fsop_look_parent(const char *path, bool nofollow,
 	    const struct fsop_how *how, const char **name_out);
 
-/* Reopen an O_PATH descriptor for I/O; keeps fd.  -1 with errno. */
+/* An O_PATH one, for I/O; keeps fd.  -1 with errno. */
 int	 fsop_reopen(int fd, int flags);
 
-/* Whether freeing the file takes too long for a nonblocking operation. */
+/* Too long for a nonblocking operation. */
 bool	 fsop_frees_much(const struct stat *st, const struct fsop_how *how);
 
 /*
- * Replace an ordinary file (see fswrite.c) by a new one in one step.  fill()
- * writes the content of the new file.  st is the status of the old file, with
- * the permission bits that the new file gets.  *fd is the old file, open for
- * writing, so that nobody executes it; it is closed before the replacement.
- * 0; 1: the caller has to write in place; -1 with errno, and the old file is
- * unchanged.
+ * Replace an ordinary file (see fswrite.c) in one step by what fill() writes.
+ * st: of the old file, with the new one's permission bits.  *fd: the old one,
+ * open for writing, so that nobody executes it; closed before.  0; 1: write in
+ * place; -1 with errno, the old file unchanged.
  */
 typedef int	 fsop_fill(int fd, const void *arg);
 int	 fsop_replace(int *fd, const struct stat *st, fsop_fill *fill,
 	    const void *arg, const struct fsop_how *how,
 	    struct fsop_result *r);
 
-/*
- * Read a regular file of at most max bytes (EFBIG).  0, or -1 with errno:
- * EISDIR if it is none, EAGAIN as fsop_look().
- */
+/* A regular file of at most max bytes (EFBIG).  -1: EISDIR if it is none. */
 int	 fsop_read_small(const char *path, size_t max,
 	    const struct fsop_how *how, struct buf *out) MUST_CHECK;
 
-/* Write all bytes.  0, or -1 with errno. */
+/* -1 with errno. */
 int	 fsop_write_all(int fd, const void *data, size_t len, uint64_t offset);

@@ -1,4 +1,4 @@
-/* Look up paths without waiting for a file system that hangs (NFS, FUSE). */
+/* Look up paths without waiting for a file system (NFS, FUSE). */
 #pragma once
 
 #include <sys/stat.h>
@@ -6,13 +6,10 @@
 #include <stdbool.h>
 
 /*
- * Return an O_PATH descriptor and the status of an absolute path, or -1 with
- * errno.  EACCES for our own processes in /proc (ownproc.h); ELOOP for magic
- * links of /proc to files of other processes.
- *
- * nofollow: any symlink is ELOOP.  nofollow_last: do not follow a symlink at
- * the end.  nonblock: EAGAIN unless the caches or a local file system
- * (localfs.h) have the answer; the result is local.
+ * O_PATH of an absolute path, or -1 with errno: EACCES for our own processes in
+ * /proc (ownproc.h); ELOOP for magic links of /proc to others' files, with
+ * nofollow for any symlink, with nofollow_last for one at the end.  nonblock:
+ * EAGAIN unless the caches or a local file system (localfs.h) have the answer.
  */
 struct lookup {
 	bool	 nonblock;
@@ -22,7 +19,7 @@ struct lookup {
 int	 lookup(const char *path, const struct lookup *how, struct statx *x)
 	    MUST_CHECK;
 
-/* The same for a name in a folder. */
+/* A name in a folder. */
 int	 lookup_at(int dir, const char *name, const struct lookup *how,
 	    struct statx *x) MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /*
- * Files that a sandbox has mounted something on.  Replacing such a file removes
- * the mount in all namespaces (rename(2)), and thereby the protection.  In
- * shared memory, since agents write files, too.
+ * Files that a sandbox has mounted something on: replacing one would remove the
+ * mount in all namespaces (rename(2)).  In shared memory, since agents write
+ * files, too.
  */
 #pragma once
 
@@ -17,13 +17,10 @@ struct mounted_inodes {
 
 /* --- the worker --- */
 
-/* Call before the first agent starts.  0, or -1 with errno. */
+/* Before the first agent.  -1 with errno. */
 int	 mounted_inodes_init(void) MUST_CHECK;
 
-/*
- * Replace the list: begin, add, end.  Until then, and after
- * mounted_inodes_all(), any file may be on it.
- */
+/* Replace the list.  Until the end, and after _all(), any file may be on it. */
 void	 mounted_inodes_begin(void);
 void	 mounted_inodes_add(const struct mounted_inodes *list, size_t n);
 void	 mounted_inodes_all(void);
@@ -31,8 +28,8 @@ void	 mounted_inodes_end(void);
 
 /* --- others --- */
 
-/* Make it read-only for this process.  0, or -1 with errno. */
+/* Read-only for this process.  -1 with errno. */
 int	 mounted_inodes_seal(void) MUST_CHECK;
 
-/* Whether a file is, or may be, on the list. */
+/* It is, or may be, on the list. */
 bool	 mounted_inodes_has(const struct stat *st);

@@ -493,6 +493,7 @@ pathwatch_new(struct watcher *r, uint64_t id)
 		free(w);
 		return NULL;
 	}
+	/* Clients of the reference forget watches silently. */
 	if (r->nwatches >= LIMIT_WATCHES && !TAILQ_EMPTY(&r->watches)) {
 		set_changed(TAILQ_FIRST(&r->watches));
 		io_fire(&r->ev);

@@ -1,8 +1,6 @@
 /*
- * Start writeback of written files (fswrite.c says why) soon, but not while
- * requests arrive.  A file that is replaced again meanwhile has no name and
- * costs nothing.
- * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
+ * Writeback of written files (fswrite.c says why) soon, not while requests
+ * arrive. A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
 #pragma once
 
@@ -11,18 +9,18 @@
 #define WRITEBACK_MS	20	/* maximum delay */
 #define WRITEBACK_FILES	16
 
-/* All zero: empty. */
+/* Zeroed: empty. */
 struct writeback {
 	int		 fds[WRITEBACK_FILES];
 	unsigned	 n;
 	uint64_t	 due;		/* clock_ms(), of the first */
 };
 
-/* Take over *fdp, set to -1; -1 is fine. */
+/* Takes *fdp (or -1). */
 void	 writeback_add(struct writeback *b, int *fdp);
 
-/* Return ms until writeback_flush() is due, or -1. */
+/* Ms until writeback_flush(), or -1. */
 int	 writeback_wait_ms(const struct writeback *b);
 
-/* Start writeback of all files and close them. */
+/* Of all; closes them. */
 void	 writeback_flush(struct writeback *b);

@@ -1,11 +1,11 @@
-/* Looking for skills and plugins (worker/fs/discovery/fsdiscover*.c). */
+/* Looking for skills and plugins. */
 #pragma once
 
 #include "common/json/json_out.h"
 #include "worker/fs/discovery/skill.h"
 #include "worker/fs/fsop_priv.h"
 
-/* Paths, each allocated. */
+/* Allocated. */
 struct paths {
 	char	**v;
 	size_t	 n, cap;
@@ -25,52 +25,45 @@ struct discovery {
 
 void	 discovery_init(struct discovery *d, const struct fsop_how *how);
 
-/*
- * Move the answer to the payload if rv is 0.  0, or -1 with errno: of rv, or
- * of writing it.
- */
+/* The answer becomes the payload if rv is 0.  -1: errno of rv, of writing. */
 int	 discovery_fini(struct discovery *d, int rv, struct fsop_result *r)
 	    MUST_CHECK;
 
-/* Write the member warnings. */
+/* The member warnings. */
 void	 discovery_put_warnings(struct discovery *d);
 
 void	 discovery_warn(struct discovery *d, const char *fmt, ...) PRINTF(2, 3);
 
-/* Whether a path ends in one of these names, ended by NULL. */
+/* One of names, ended by NULL. */
 bool	 discovery_ends_in(const char *path, size_t len,
 	    const char *const *names);
 
 /*
- * Add the ordinary files below a directory, sorted, that end in one of these
- * names.  follow: links to directories.  What does not exist
- * has none.  0, or -1 with errno: cancelled, no memory.
+ * Add ordinary files below a directory, sorted, that end in one of names; none
+ * if it is missing.  follow: links to directories.  0, or -1 with errno:
+ * cancelled, no memory.
  */
 int	 discovery_walk(struct discovery *d, const char *root, bool follow,
 	    const char *const *names, struct paths *out) MUST_CHECK;
 
-/*
- * Read a file of UTF-8 to an empty buffer.  1; 0: it is not there, or there is
- * a warning; -1 with errno: cancelled, no memory.  buf_fini() after each.
- */
+/* UTF-8, to an empty buffer.  1; 0: missing, or a warning; -1: errno. */
 int	 discovery_read(struct discovery *d, const char *path, struct buf *b)
 	    MUST_CHECK;
 
-/* The bytes of a buffer. */
 struct span	 discovery_text(const struct buf *b);
 
-/* Write {path, contents}. */
+/* {path, contents} */
 void	 discovery_put_file(struct discovery *d, const char *path,
 	    struct span text);
 
-/* Join two names.  False: too long. */
+/* False: too long. */
 bool	 discovery_join(char path[PATH_MAX], const char *folder,
 	    const char *name) MUST_CHECK;
 
 /*
- * Read a plugin's manifest, and write what it names: the object of the files.
- * As discovery_read(); without a manifest nothing is written.  inline_too:
- * also what the manifest has itself.  m is for manifest_fini() after 1.
+ * Read a plugin's manifest, and write the object of the files it names;
+ * inline_too: and has itself.  As discovery_read(); without a manifest nothing.
+ * manifest_fini() after 1.
  */
 int	 discovery_put_plugin(struct discovery *d, const char *root,
 	    bool inline_too, struct manifest *m, bool *is_sound) MUST_CHECK;

@@ -1,8 +1,4 @@
-/*
- * The texts of skills and plugins of the stock client: what their YAML and JSON
- * say, written as members of JSON.  Pure; for a process of its own, as YAML can
- * take long.
- */
+/* Skills and plugins of the stock client, as JSON.  Pure; may take long. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,21 +12,15 @@ struct skill {
 	char	*short_description;	/* or NULL */
 };
 
-/*
- * Read the front matter of a SKILL.md.  fallback is the name of a skill without
- * one.  0, or -1 with the reason; skill_fini() after either.
- */
+/* A SKILL.md's front matter, or fallback.  -1: why.  Then skill_fini(). */
 int	 skill_parse(struct skill *s, struct span text, const char *fallback,
 	    const char **why_out) MUST_CHECK;
 void	 skill_fini(struct skill *s);
 
-/*
- * Write the members dependencies and policy of an openai.yaml; null if text.at
- * is NULL or if it is malformed.
- */
+/* dependencies and policy of an openai.yaml; null: no text.at, malformed. */
 void	 skill_put_metadata(struct json_out *o, struct span text);
 
-/* What a plugin's manifest names; texts are in memory of its own. */
+/* Owns its texts. */
 struct manifest {
 	char	*name, *display_name;	/* or NULL */
 	char	*mcp, *apps;		/* relative paths, or NULL: none */
@@ -39,6 +29,6 @@ struct manifest {
 	bool	 has_bad_path;		/* one that leaves the plugin */
 };
 
-/* 0, or -1: malformed, or no memory.  manifest_fini() after either. */
+/* -1: malformed, or no memory.  manifest_fini() after either. */
 int	 manifest_parse(struct manifest *m, struct span text) MUST_CHECK;
 void	 manifest_fini(struct manifest *m);
