@@ -1,7 +1,4 @@
-/*
- * A network namespace for one command: only its loopback interface, which is
- * up, and listening sockets for the proxy, which are the way out of it.
- */
+/* A network namespace for one command: loopback, listeners for the proxy. */
 #pragma once
 
 #include <stddef.h>
@@ -24,8 +21,8 @@ void	 netns_init(struct netns *s);
 void	 netns_fini(struct netns *s);		/* closes all */
 
 /*
- * Make one with n listeners, owned by a user namespace, as a process that has
- * joined it.  Or (user is -1) only listeners, on the loopback of this machine.
- * 0, or -1 with errno; netns_fini() in both cases.
+ * With n listeners, owned by a user namespace that we joined; user -1:
+ * listeners only, on this machine's loopback.  0, or -1 with errno;
+ * netns_fini() in both cases.
  */
 int	 netns_make(struct netns *s, int user, size_t n) MUST_CHECK;

@@ -1,13 +1,9 @@
-/*
- * What a holder gives to commands that join it.  Made in the holder
- * (worker/sandbox/enforce.h), used between clone and exec
- * (worker/proc/spawn.c).
- */
+/* What commands join: made in the holder, used between clone and exec. */
 #pragma once
 
 #include <stdbool.h>
 
-/* Namespaces in the order of joining (setns(2)). */
+/* In this order (setns(2)). */
 enum nsset_ns {
 	NSSET_USER, NSSET_NET, NSSET_IPC, NSSET_PID, NSSET_MNT,
 	NSSET_NSES

@@ -1,11 +1,8 @@
 /*
- * Mounts of a sandbox: apply a plan in the calling process's mount namespace,
- * which must be its own.
- *
- * All is opened first and mounted by descriptor; protected paths in writable
- * folders are looked up again where they will be, without symlinks, and must be
- * the same.  A name that is swapped meanwhile makes this fail, never lead
- * elsewhere.
+ * Apply a plan in this process's own mount namespace.  All is opened first and
+ * mounted by descriptor; protected paths in writable folders are then looked up
+ * without symlinks and must be the same.  A name that is swapped makes this
+ * fail, never lead elsewhere.
  */
 #pragma once
 
@@ -22,39 +19,30 @@
 #define MOUNTED_FILES	1024	/* files mounted on */
 
 /*
- * The result.
- *
- * A protected name that does not exist needs something to mount on: a stand-in,
- * an empty folder that is removed when the mounts are gone.  Sandboxes may
- * share one: each has a shared flock(2) on it, and the one that can make its
- * lock exclusive removes it.  One left by a crash is taken over in the same
- * way.
+ * A protected name that does not exist needs a stand-in, an empty folder,
+ * removed after the mounts.  Sandboxes may share one: each has a shared
+ * flock(2) on it, and who can make that exclusive removes it, also after a
+ * crash.
  */
 struct mounted {
 	char	 why[MOUNTED_WHY];	/* of a failure */
 	char	 made[MOUNTED_MADE];	/* stand-ins, NUL after each */
 	size_t	 made_len;
-	int	 locks[MOUNTED_LOCKS];	/* their locked descriptors */
+	int	 locks[MOUNTED_LOCKS];	/* locked */
 	size_t	 nlocks;
 	struct mounted_inodes files[MOUNTED_FILES];
 	size_t	 nfiles;
 	bool	 more_files;	/* files is incomplete */
 };
 
-/*
- * Make them.  hide: a folder to be made invisible whatever the plan says, or
- * NULL.  0, or -1 with the reason in out: the namespace is unusable.
- */
+/* hide: a folder to be invisible, or NULL.  -1: out->why, all is unusable. */
 int	 sbmount_make(const struct plan *plan, const char *hide,
 	    struct mounted *out) MUST_CHECK;
 
-/*
- * Get the first component of a path that does not exist, also behind a dangling
- * symlink; out has PATH_MAX bytes.  0, or -1 with errno.
- */
+/* The first missing component, also of a dangling symlink; out[PATH_MAX]. */
 int	 sbmount_first_missing(const char *name, char *out) MUST_CHECK;
 
-/* Iterator over the symlinks on the way to a name, including the name. */
+/* Iterator over symlinks on the way to a name, and the name. */
 struct sbmount_links {
 	char		 path[PATH_MAX];	/* resolved up to at */
 	size_t		 at;			/* progress in path */
@@ -65,5 +53,5 @@ struct sbmount_links {
 
 void	 sbmount_links_start(struct sbmount_links *l, const char *name);
 
-/* 1: the next one is in part and real; 0: no more; -1 with errno. */
+/* 1: in part and real; 0: no more; -1 with errno. */
 int	 sbmount_links_next(struct sbmount_links *l) MUST_CHECK;

@@ -32,6 +32,10 @@ struct sockmark_fd {
 	struct io	 ev;
 };
 
+/*
+ * The number is SO_MAX_PACING_RATE.  A locked BPF filter on the socket instead
+ * would need CAP_NET_ADMIN on newer kernels, Landlock a rule for each port.
+ */
 struct sockmark {
 	struct event_base *base;
 	uint64_t	 number;

@@ -1,28 +1,19 @@
 /*
- * Mark sockets of sandboxed commands, so that the master recognizes TCP
- * connections from a sandbox of its own.  Without the mark such a connection
- * would look like the user's and get a session without a sandbox.
+ * Mark sockets of sandboxed commands, so that the master knows its own
+ * sandbox's TCP connections, which would look like the user's and get a session
+ * without a sandbox.
  *
- * The master can query options of the peer's socket (sock_diag(7)), but not its
- * process, which may have passed it on.  So for commands with a sandbox and a
- * network, where there are TCP listeners:
+ * The master can query options of the peer's socket (sock_diag(7)), not who
+ * uses it.  So for commands with a sandbox and a network, where there are TCP
+ * listeners:
  *
- *   - a seccomp_unotify(2) filter reports each socket(2) for an IP stream to
- *   the
- *     worker;
+ *   - a seccomp_unotify(2) filter reports each socket(2) for an IP stream;
  *   - the worker makes the socket, sets SO_MAX_PACING_RATE (socket(7)) to a
- *   number of
- *     this server, too high to slow anything down, and installs it in the
- *     command;
+ *     number of this server, too high to slow anything, and installs it;
  *   - the filter refuses to set that option.
  *
- * Our listeners then refuse the connection wherever the socket went; others do
- * not notice.  Alternatives: a locked BPF filter on the socket needs
- * CAP_NET_ADMIN on newer kernels; Landlock needs a rule for each port, which is
- * slow.
- *
- * Needs Linux 5.14 and no other such filter on us (EBUSY); otherwise commands
- * with a sandbox and a network are not started.
+ * Needs Linux 5.14 and no other such filter on us (EBUSY); else such commands
+ * are not started.
  */
 #pragma once
 
@@ -34,9 +25,9 @@ struct sockmark;
 /* --- the worker --- */
 
 /*
- * Prepare for a command that joins v (or NULL): *sock_out is for
- * sockmark_join(), ours, or -1: nothing to mark.  Makes *bp if needed.  0, or
- * -1 with errno.
+ * For a command that joins v (or NULL).  *sock_out, ours, is for
+ * sockmark_join(); -1: nothing to mark.  *bp: made if needed.  0, or -1 with
+ * errno.
  */
 int	 sockmark_for(struct sockmark **bp, const struct env *env,
 	    const struct nsset *v, int *sock_out) MUST_CHECK;
@@ -45,11 +36,8 @@ void	 sockmark_free(struct sockmark **bp);
 
 /* --- a child, before it executes a command --- */
 
-/*
- * Install the filter; the owner of the other end of sock answers.  After
- * no_new_privs.  0, or the errno.  System calls only, which do not set errno.
- */
+/* After no_new_privs.  0, or the errno.  System calls only, errno is kept. */
 int	 sockmark_join(int sock) MUST_CHECK;
 
-/* Whether this works: 0, or the errno.  The filter stays, unanswered. */
+/* Does it work?  0, or the errno.  The filter stays, unanswered. */
 int	 sockmark_try(void) MUST_CHECK;
