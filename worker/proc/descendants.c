@@ -41,6 +41,10 @@ descendants_note(struct descendants *k, pid_t pid, uint64_t start)
 	k->list[k->n++].start = start;
 }
 
+/*
+ * Their descendants are not searched: orphans are reparented to us, and reading
+ * a mark is slow where the kernel does not let us.
+ */
 bool
 descendants_skips(pid_t pid, void *arg)
 {

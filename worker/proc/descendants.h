@@ -1,11 +1,9 @@
 /*
- * Find the descendants of a process.  They have its mark
- * (common/linux/ptree.h), unless one lowers its RLIMIT_LOCKS.  Such a process
- * still belongs if it is in the session or process group of the process or if
- * its parent belongs; it is remembered, since parents die first.  One that left
- * all of these before a pass is found by its control group
- * (worker/os/pcgroup.h) or, at the end of the session, as a descendant of the
- * worker.
+ * The descendants of a process: those with its mark (common/linux/ptree.h);
+ * those without in its session, process group or below such, which are
+ * remembered, as parents die first.  One that left all of these before a pass
+ * is found by its control group (worker/os/pcgroup.h) or, when the session
+ * ends, as a descendant of the worker.
  */
 #pragma once
 
@@ -20,12 +18,12 @@ struct descendants_one {
 	uint64_t	 start;		/* struct ptree_stat */
 };
 
-/* Questions about other processes of the session. */
+/* About other processes of the session. */
 struct descendants_others {
-	/* Whether another process has a mark. */
+	/* One has that mark. */
 	bool	(*have_mark)(const void *arg, uint64_t mark);
 
-	/* Whether another running process has a pid. */
+	/* One that runs has that pid. */
 	bool	(*have_pid)(const void *arg, pid_t pid);
 };
 
@@ -43,18 +41,13 @@ void	 descendants_init(struct descendants *k,
 	    const struct descendants_others *others, const void *arg);
 void	 descendants_fini(struct descendants *k);
 
-/* The process runs. */
 void	 descendants_start(struct descendants *k, pid_t pid, uint64_t mark);
 
-/* Find its descendants, before it is killed. */
+/* Before it is killed. */
 void	 descendants_look(struct descendants *k);
 
-/* Whether a process is a descendant: a ptree_match_fn. */
+/* A ptree_match_fn. */
 bool	 descendants_has(pid_t pid, void *arg);
 
-/*
- * Whether a child of ours is another running process; its descendants are not
- * searched, since orphans are reparented to us, and reading a mark is slow
- * where the kernel does not let us.
- */
+/* A ptree_match_fn for children that are other running processes. */
 bool	 descendants_skips(pid_t pid, void *arg);

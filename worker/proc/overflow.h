@@ -1,7 +1,6 @@
 /*
- * Output while DetachedSpool is full: commands block on their pipes, or the
- * oldest output is dropped (DetachedOverflow).  Reported to the client on
- * resume.
+ * Output while DetachedSpool is full (DetachedOverflow): commands block, or the
+ * oldest output is dropped.  Reported on resume.
  */
 #pragma once
 
@@ -13,7 +12,7 @@ struct env;
 struct procs;
 struct window;
 
-/* Of a session without a client.  Embedded. */
+/* Embedded. */
 struct overflow {
 	const struct env *env;
 	struct procs	*procs;
@@ -28,12 +27,12 @@ struct overflow {
 void	 overflow_init(struct overflow *o, const struct env *env,
 	    struct procs *procs, const struct window *window);
 
-/* While detached: whether there is room for more output; make some. */
+/* While detached: is there room for more output; make some. */
 bool	 overflow_has_room(const struct overflow *o);
 bool	 overflow_make_room(struct overflow *o);
 
-/* A client is attached; it has received nothing yet. */
+/* A client is attached, but has received nothing yet. */
 void	 overflow_end(struct overflow *o);
 
-/* Write members of the initialize result, if there is anything to report. */
+/* Members of the initialize result, if there are any. */
 void	 overflow_put(const struct overflow *o, struct json_out *out);

@@ -1,11 +1,10 @@
 /*
- * The processes of a session: streams, retained output, events, and killing.
- * Sinks (worker/proc/sink.h) get the events.
+ * The processes of a session.  Sinks (worker/proc/sink.h) get their events.
  *
  *	RUNNING -> EXITED -> CLOSED
  *
- * EXITED: the status is known, descendants may still hold its output open.
- * CLOSED: all output is at EOF, or the process was terminated.
+ * EXITED: the status is known, descendants may hold its output open.  CLOSED:
+ * all output is at EOF, or it was terminated.
  */
 #pragma once
 
@@ -32,28 +31,25 @@ struct proc;
 
 TAILQ_HEAD(proc_list, proc);
 
-/* What they need from the session. */
+/* From the session. */
 struct proc_events {
-	/*
-	 * Whether to read more output of a process; if not, it waits for
-	 * procs_unhold().
-	 */
+	/* Whether to read more output; false: wait for procs_unhold(). */
 	bool	(*has_room)(void *arg, const struct proc *p);
 
-	/* Return how much to read at once, at most LIMIT_READ_CHUNK. */
+	/* Up to LIMIT_READ_CHUNK at once. */
 	size_t	(*read_size)(void *arg);
 
 	/* Reap children, in a kill pass. */
 	void	(*reap)(void *arg);
 
-	/* A parked write was accepted; answer its request. */
+	/* A parked write was accepted: answer it. */
 	void	(*on_written)(void *arg, struct rpc_req *req);
 
-	/* A process was forgotten at the end of its retention. */
+	/* At the end of its retention. */
 	void	(*on_forgotten)(void *arg);
 };
 
-/* All of a session.  Embedded. */
+/* Of a session.  Embedded. */
 struct procs {
 	const struct proc_events *events;
 	void			*arg;
@@ -77,7 +73,6 @@ struct procs {
 	int			 pace_fd;	/* timerfd of paced output */
 };
 
-/* A source of output. */
 struct stream {
 	struct proc	*proc;
 	int		 fd;		/* -1: at EOF */
@@ -138,33 +133,29 @@ void		 procs_init(struct procs *ps, const struct env *env,
 		    void *arg);
 void		 procs_fini(struct procs *ps);
 
-/* Find by the client's id; a running one by its pid; or NULL. */
+/* By the client's id; a running one by pid; or NULL. */
 struct proc	*procs_find(const struct procs *ps, const char *id,
 		    size_t id_len);
 struct proc	*procs_find_pid(const struct procs *ps, pid_t pid);
 
 /*
- * A client is attached.  After a resume it asks for what it missed: keep that,
- * and for a while also what is read then, since the stock client asks again
- * from the same place when its queue overflows.  holds: send nothing new before
+ * A client is attached.  What it asks for after a resume is kept for a while,
+ * as the stock client may ask again.  holds: send nothing new before
  * (proc_hold()).
  */
 void		 procs_on_client(struct procs *ps, bool holds);
 void		 procs_on_client_lost(struct procs *ps);
 
-/* What was not asked for is not wanted: send new output from now on. */
+/* Send new output: what was not asked for is not wanted. */
 void		 procs_release_unread(struct procs *ps);
 
-/* Check again whether there is room for output held back. */
+/* There may be room for output held back. */
 void		 procs_unhold(struct procs *ps);
 
-/* Report an orphan with a mark, reparented to us and reaped now. */
+/* An orphan with a mark was reaped. */
 void		 procs_on_orphan(struct procs *ps, uint64_t mark);
 
-/*
- * Start a process under an unused id.  NULL with errno and in what_out the
- * failed step.
- */
+/* The id must be unused.  NULL with errno and the failed step in what_out. */
 struct proc	*proc_new(struct procs *ps, const char *id, size_t id_len,
 		    struct spawn *sp, const char **what_out);
 
@@ -173,23 +164,17 @@ void		 proc_on_exit(struct proc *p, int status);
 /* The client has read what it missed. */
 void		 proc_was_read(struct proc *p);
 
-/*
- * The client is reading what it missed, and queues new output until then, with
- * a limit: send nothing new meanwhile.
- */
+/* Send nothing new while the client, which has a queue, reads missed output. */
 void		 proc_hold(struct proc *p, bool is_held);
 
-/*
- * Kill a process and its descendants, after a grace period in ms if SIGTERM is
- * to be sent to its group first.  false: it has exited.
- */
+/* With descendants, grace ms after SIGTERM to the group, or 0.  false: gone. */
 bool		 proc_terminate(struct proc *p, uint64_t grace);
 
-/* Signal the process group of a running process. */
+/* The group of a running one. */
 void		 proc_signal(struct proc *p, int sig);
 
-/* Input was written: do not pace the output that answers it. */
+/* Do not pace the output that answers input. */
 void		 proc_on_input(struct proc *p);
 
-/* Set the terminal's size.  0, or -1 with errno. */
+/* The terminal's size.  -1 with errno. */
 int		 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);

@@ -145,7 +145,10 @@ proc_was_read(struct proc *p)
 	timer_ensure(&p->procs->evict_ev, EVICT_MS);
 }
 
-/* Stop keeping what was read LIMIT_CAUGHT_UP ago.  Whether it was. */
+/*
+ * Stop keeping what was read LIMIT_CAUGHT_UP ago: the stock client asks again
+ * from the same place when its queue overflows.  Whether it was.
+ */
 static bool
 end_catch_up(struct proc *p)
 {

@@ -8,21 +8,20 @@
 void	 procs_out_init(struct procs *ps);
 void	 procs_out_fini(struct procs *ps);
 
-/* Read fd (-1: none).  0, or -1 with errno. */
+/* fd -1: none.  -1 with errno. */
 int	 proc_stream_init(struct stream *st, struct proc *p, int fd,
 	    uint8_t stream) MUST_CHECK;
 void	 proc_stream_end(struct stream *st);
 
-/* Read what is left in the pipes of a terminated process. */
+/* The rest, of a terminated process. */
 void	 proc_drain(struct proc *p);
 
 /* --- proc_kill.c --- */
 
-/* Whether killing is under way; do the next pass. */
 bool	 proc_is_being_killed(const struct proc *p);
 void	 proc_kill_again(struct proc *p);
 
 /* --- proc.c --- */
 
-/* Close if it has exited and all output is at EOF. */
+/* If it has exited and all output is at EOF. */
 void	 proc_maybe_close(struct proc *p);

@@ -1,7 +1,4 @@
-/*
- * Input of a process: its pipe or terminal, a queue, and writes that wait for
- * room.  A process that does not read delays only its own writes.
- */
+/* Input of a process: a queue, and writes that wait for room in it. */
 #pragma once
 
 #include <sys/queue.h>
@@ -16,7 +13,7 @@
 
 struct rpc_req;
 
-/* A write that waits for room, answered by on_room. */
+/* Waits for room; answered by on_room. */
 struct parked {
 	TAILQ_ENTRY(parked)	 entry;
 	struct rpc_req		*req;		/* NULL: no answer wanted */
@@ -36,7 +33,7 @@ struct procin {
 	bool			 is_wide;	/* fd_widen() */
 	bool			 closing;	/* close when queue is empty */
 	uint64_t		 written;	/* bytes */
-	struct map		 ids;		/* recent write ids */
+	struct map		 ids;		/* recent */
 	TAILQ_HEAD(, write_id)	 id_order;
 	size_t			 nids;
 	void			(*on_room)(void *arg, struct rpc_req *req);
@@ -50,28 +47,28 @@ enum procin_result {
 	PROCIN_ERROR		/* errno */
 };
 
-/* Takes over fd (-1: none).  *parked_total counts bytes of the session. */
+/* Takes over fd (-1: none).  *parked_total: bytes of the session. */
 void	 procin_init(struct procin *in, struct event_base *base, int fd,
 	    bool is_tty, size_t *parked_total,
 	    void (*on_room)(void *arg, struct rpc_req *req), void *arg);
 void	 procin_fini(struct procin *in);
 
-/* Whether len bytes would be accepted now. */
+/* Now, for len bytes. */
 bool	 procin_has_room(const struct procin *in, size_t len);
 
-/* Write in order; without room req is kept. */
+/* In order; without room req is kept. */
 enum procin_result procin_write(struct procin *in, const void *data, size_t len,
 	    struct rpc_req *req);
 
 /* EOF after the queue (on a terminal VEOF). */
 void	 procin_end(struct procin *in);
 
-/* The reader has closed: discard the queue and all later writes. */
+/* The reader has closed: discard the queue and later writes. */
 void	 procin_discard(struct procin *in);
 
-/* Whether a write id is among the last LIMIT_WRITE_IDS accepted. */
+/* Among the last LIMIT_WRITE_IDS accepted? */
 bool	 procin_has_id(const struct procin *in, const char *id, size_t len);
 
-/* Remember the id of an accepted write.  0, or -1 with errno ENOMEM. */
+/* Of an accepted write.  -1: errno ENOMEM. */
 int	 procin_remember(struct procin *in, const char *id, size_t len)
 	    MUST_CHECK;

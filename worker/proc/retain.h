@@ -1,16 +1,13 @@
 /*
- * The retained output of a process, by sequence number; and the window, which
- * knows for all processes of a session what the client has acknowledged.
- * Output is dropped only after it was acknowledged (PROTOCOL 4.5), except for
- * the newest LIMIT_RETAINED bytes.
+ * Output of a process, by sequence number; and the window, which knows for a
+ * session what its client has acknowledged.  Only then is output dropped
+ * (PROTOCOL 4.5), but for the newest LIMIT_RETAINED bytes.
  *
- * A chunk is SPOOLED, then SENT on a connection, then ACKED; if the connection
- * is lost it is SPOOLED again.  If a relay acknowledges in place of the client,
- * a chunk is RELAYED before ACKED: for LIMIT_RELAYED_MS at least, as the relay
- * may lose it, and longer while there is room.
+ * A chunk is SPOOLED, then SENT, then ACKED; SPOOLED again if the connection is
+ * lost. If a relay acknowledges, and may lose it, RELAYED before ACKED: for
+ * LIMIT_RELAYED_MS at least, longer while there is room.
  *
- * Chunks are in memory up to a maximum, above that in a file
- * (worker/proc/spool.h).
+ * Chunks are in memory, above a maximum in a file (worker/proc/spool.h).
  */
 #pragma once
 
@@ -26,7 +23,7 @@ enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_RELAYED, CHUNK_ACKED };
 
 enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
-/* Return the name in the protocol. */
+/* In the protocol. */
 const char	*retain_stream_name(uint8_t stream);
 
 struct retain;
@@ -37,8 +34,7 @@ struct chunk {
 	struct retain		*retain;
 	struct spool_part	*part;		/* NULL: malloc'd */
 	uint64_t		 seq;
-	uint64_t		 pos;		/* in the connection; RELAYED:
-						   time in ms */
+	uint64_t		 pos;		/* RELAYED: ms */
 	uint32_t		 len, cap;
 	uint8_t			 stream;	/* enum proc_stream */
 	uint8_t			 state;		/* enum chunk_state */
@@ -48,7 +44,7 @@ struct chunk {
 
 TAILQ_HEAD(chunk_list, chunk);
 
-/* Shared by the processes of a session. */
+/* Of a session. */
 struct window {
 	struct chunk_list	 sent;		/* by pos */
 	size_t			 sent_cost;
@@ -94,94 +90,81 @@ void	 window_init(struct window *w);
 /* All retains must have ended. */
 void	 window_fini(struct window *w);
 
-/* The client has read all before pos: drop what need not stay. */
+/* The client has read all before pos. */
 void	 window_ack(struct window *w, uint64_t pos);
 
-/* A relay has read all before pos.  Without w->retain as window_ack(). */
+/* A relay has.  Without w->retain as window_ack(). */
 void	 window_relay(struct window *w, uint64_t pos, uint64_t now);
 
 /* Drop what is RELAYED for long enough or has no room. */
 void	 window_expire(struct window *w, uint64_t now);
 
-/*
- * Whether too much is RELAYED to send more; the time in ms when that may end,
- * 0: not by time.
- */
+/* Too much is RELAYED to send more; until when (ms), 0: not by time. */
 bool	 window_is_full(const struct window *w);
 uint64_t window_due(const struct window *w);
 
-/* Whether a chunk of cap bytes may be in memory. */
+/* For a chunk of cap bytes. */
 bool	 window_has_memory(const struct window *w, size_t cap);
 
-/*
- * Make an empty chunk, in memory or in the spool; if the disk is full in memory
- * above the maximum.  NULL with errno.
- */
+/* In memory; above its maximum in the spool, if not full.  NULL: errno. */
 struct chunk	*window_chunk(struct window *w, size_t cap);
 
-/* Whether neither memory nor the disk has room; try the disk again. */
+/* No room in memory or on disk; try the disk again. */
 bool	 window_is_stuck(const struct window *w);
 void	 window_look_again(struct window *w);
 
-/* The connection is lost, and SENT chunks perhaps with it. */
+/* The connection is lost: SENT chunks may be, too. */
 void	 window_lost(struct window *w);
 
-/* A chunk was sent; the position is pos now. */
+/* The position is pos now. */
 void	 window_sent(struct window *w, struct chunk *c, uint64_t pos);
 
 void	 retain_init(struct retain *r, struct window *w);
 void	 retain_fini(struct retain *r);
 
-/* Also count bytes in *total from now on. */
+/* From now on also in *total. */
 void	 retain_count(struct retain *r, size_t *total);
 
-/* Make a chunk in memory.  Free with free() unless it is added. */
+/* In memory; free() it unless it is added. */
 struct chunk	*chunk_new(size_t cap);
 
-/* Give a chunk the next number and take it over. */
+/* With the next number; takes c. */
 void		 retain_add(struct retain *r, struct chunk *c, uint8_t stream);
 
-/* The exit event takes the next number. */
+/* It takes the next number. */
 void		 retain_exit(struct retain *r);
 
-/*
- * Append to the newest chunk if it is unseen, of the same stream and has room.
- * Return whether it was.
- */
+/* To the newest chunk if unseen, of this stream, with room.  Whether it was. */
 bool	 retain_append(struct retain *r, uint8_t stream, const void *data,
 		    size_t len);
 
-/*
- * The client has read up to seq: what was sent of that is acknowledged,
- * whatever became of its connection.
- */
+/* The client has read up to seq, on whatever connection it was sent. */
 void		 retain_ack(struct retain *r, uint64_t seq);
 
-/* Drop the oldest acknowledged chunks above LIMIT_RETAINED. */
+/* The oldest acknowledged, above LIMIT_RETAINED. */
 void		 retain_evict(struct retain *r);
 
-/* The same with other limits for all that is held; some stays acknowledged. */
+/* With limits for all that is held; some acknowledged stay. */
 void		 retain_evict_to(struct retain *r, size_t bytes, size_t count);
 
 /*
- * Drop the oldest unseen chunk but the newest; return whether there was one.  A
- * marker takes its place; numbers after it are preliminary until
- * retain_close_gap().
+ * The oldest unseen but the newest; whether there was one.  A marker takes its
+ * place; later numbers are preliminary until retain_close_gap().
  */
 bool		 retain_drop_oldest(struct retain *r);
 
 /*
- * Before a client sees it: renumber what follows the marker, and write into it
- * how much was dropped.  Return the bytes, 0: none; numbers above *after_out
- * are now lower by *by_out.
+ * Before a client sees it: renumber what follows the marker, which gets the
+ * bytes dropped.  Return these, or 0; numbers above *after_out are lower by
+ * *by_out.
  */
 uint64_t	 retain_close_gap(struct retain *r, uint64_t *after_out,
 		    uint64_t *by_out);
 
-/* Find the oldest chunk with a number above seq, or NULL. */
+/* The oldest with a number above seq, or NULL. */
 struct chunk	*retain_after(const struct retain *r, uint64_t seq);
 
-/* Return the memory that a chunk takes. */
+/* In memory. */
 static inline size_t
 chunk_cost(const struct chunk *c)
 {

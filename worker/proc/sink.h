@@ -1,7 +1,6 @@
 /*
- * Observers of a process, called in the order in which they were added: the
- * client, waiting reads, operators, a transcript.  Each may remove itself or
- * others in a call.
+ * Observers of a process: the client, waiting reads, operators, a transcript.
+ * Called in the order added; each may remove itself or others.
  */
 #pragma once
 
@@ -16,22 +15,19 @@
 struct sink;
 struct sinks;
 
-/* Output that was read. */
 struct output {
 	uint8_t		 stream;	/* enum proc_stream */
 	const void	*data;
 	size_t		 len;
-	struct chunk	*chunk;		/* new one; NULL: appended to an unseen
-					   one */
+	struct chunk	*chunk;		/* NULL: appended to an unseen */
 };
 
-/* Rows may be NULL. */
+/* Each may be NULL. */
 struct sink_ops {
 	void	(*on_output)(struct sink *k, const struct output *o);
 	void	(*on_resize)(struct sink *k, uint16_t rows, uint16_t cols);
 	void	(*on_exit)(struct sink *k);
 
-	/* No more output. */
 	void	(*on_close)(struct sink *k);
 
 	/* Terminated, and no descendant is left. */
@@ -40,14 +36,14 @@ struct sink_ops {
 	/* Numbers above after are now lower by by. */
 	void	(*on_renumber)(struct sink *k, uint64_t after, uint64_t by);
 
-	/* The process is forgotten; the sink is off the list. */
+	/* Forgotten; the sink is off the list. */
 	void	(*on_gone)(struct sink *k);
 
-	/* Whether to hold output back. */
+	/* Hold output back? */
 	bool	(*is_full)(const struct sink *k);
 };
 
-/* An observer.  Embedded, as first member. */
+/* Embedded, as first member. */
 struct sink {
 	TAILQ_ENTRY(sink)	 entry;
 	const struct sink_ops	*ops;
@@ -56,7 +52,7 @@ struct sink {
 
 struct sink_walk;
 
-/* Those of a process.  Embedded. */
+/* Of a process.  Embedded. */
 struct sinks {
 	TAILQ_HEAD(, sink)	 list;
 	struct sink_walk	*walks;		/* active ones, newest first */
@@ -67,16 +63,14 @@ void		 sinks_init(struct sinks *s);
 /* Calls on_gone of all. */
 void		 sinks_fini(struct sinks *s);
 
-/* Append; remove. */
 void		 sink_add(struct sinks *s, struct sink *k,
 		    const struct sink_ops *ops);
 void		 sink_remove(struct sink *k);
 
-/* Find the first of a kind, or NULL. */
+/* The first of a kind, or NULL. */
 struct sink	*sinks_find(const struct sinks *s,
 		    const struct sink_ops *ops);
 
-/* Call a row of all. */
 void		 sinks_output(struct sinks *s, const struct output *o);
 void		 sinks_resize(struct sinks *s, uint16_t rows, uint16_t cols);
 void		 sinks_exit(struct sinks *s);
@@ -84,5 +78,5 @@ void		 sinks_close(struct sinks *s);
 void		 sinks_killed(struct sinks *s);
 void		 sinks_renumber(struct sinks *s, uint64_t after, uint64_t by);
 
-/* Whether is_full of any is true. */
+/* Any one. */
 bool		 sinks_full(const struct sinks *s);

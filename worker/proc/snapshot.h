@@ -1,7 +1,4 @@
-/*
- * Shell snapshots of a session (PROTOCOL 5.11): a login shell runs once, and
- * what its startup files leave is kept for later commands.
- */
+/* Shell snapshots: the state that a login shell leaves (PROTOCOL 5.11). */
 #pragma once
 
 #include <stdbool.h>
@@ -15,26 +12,26 @@ struct snapshot;
 struct snapshots;
 struct spawn;
 
-/* What a snapshot is of; the key is what makes it another one. */
+/* The key is what makes it another one. */
 struct snapshot_wish {
 	char			*key;		/* allocated; NULL: no wish */
 	size_t			 key_len;
 	enum snapshot_shell	 shell;
 	struct snapshot_policy	 policy;
-	char			**own;		/* environment of the request */
+	char			**own;		/* the request's environment */
 };
 
 void	 snapshot_wish_fini(struct snapshot_wish *w);
 
-/* on_done: one has become ready or failed.  NULL with errno. */
+/* on_done: one became ready or failed.  NULL with errno. */
 struct snapshots	*snapshots_new(struct procs *ps,
 			    void (*on_done)(void *), void *arg) MUST_CHECK;
 void	 snapshots_free(struct snapshots **ssp);
 
 /*
- * Find what a command wishes, or begin to take it: sp is the command in its
- * sandbox, of holder or NULL.  NULL: there is none, run the command as it is;
- * *is_pending: wait for on_done.  Takes the policy of the wish if it is new.
+ * Find, or begin to take, what a command sp wishes in its sandbox, of holder or
+ * NULL. NULL: run it as it is, or *is_pending: wait for on_done.  Takes the
+ * policy of a new w.
  */
 const struct snapshot	*snapshots_find(struct snapshots *ss,
 			    struct snapshot_wish *w,

@@ -1,8 +1,4 @@
-/*
- * Start a command: clone in shared memory (worker/os/tvfork.h), then execve(2).
- * The caller waits for the exec and learns why it failed, unless the child is
- * late.
- */
+/* Start a command: tvfork, execve(2); waits, unless the child is late. */
 #pragma once
 
 #include <sys/resource.h>
@@ -14,7 +10,7 @@
 #include "worker/os/rlimits.h"
 #include "worker/sandbox/nsset.h"
 
-/* Exit code of a command that must not run, as the reference. */
+/* Of a command that must not run, as the reference. */
 #define SPAWN_REFUSED	101
 
 struct spawn {
@@ -34,13 +30,13 @@ struct spawn {
 	int		 cgroup;		/* worker/os/pcgroup.h; or -1 */
 };
 
-/* Our descriptors, non-blocking, close-on-exec, or -1. */
+/* Non-blocking, close-on-exec, or -1. */
 struct spawned {
 	pid_t	 pid;
 	int	 input;		/* pipe or terminal, to be written */
 	int	 output[2];	/* stdout and stderr, or terminal and -1 */
 };
 
-/* 0, or -1 with the errno of the failed step, which is in what_out. */
+/* -1 with the errno of the failed step, in what_out. */
 int	 spawn(const struct spawn *s, struct spawned *out,
 	    const char **what_out) MUST_CHECK;

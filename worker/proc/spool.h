@@ -1,8 +1,4 @@
-/*
- * Memory mapped from an unlinked file, so that the kernel can write it to disk:
- * for output that may never be read.  Disk space is freed in parts of
- * SPOOL_PART bytes.
- */
+/* Memory of an unlinked file, freed in parts: the kernel can write it out. */
 #pragma once
 
 #include <sys/queue.h>
@@ -20,7 +16,7 @@ struct spool_part {
 	size_t			 left;		/* allocations not freed */
 };
 
-/* Embedded; members are private. */
+/* Embedded; private. */
 struct spool {
 	int			 fd;		/* -1: no file */
 	uint64_t		 size;		/* of the file */
@@ -30,15 +26,12 @@ struct spool {
 
 void	 spool_init(struct spool *s);
 
-/* Frees everything in it. */
+/* With all in it. */
 void	 spool_fini(struct spool *s);
 
-/*
- * Allocate len bytes, aligned for any type; *part_out is for spool_free().
- * NULL with errno: too long for a part, disk full, or no file.
- */
+/* Aligned for any type; *part_out is for spool_free().  NULL with errno. */
 void	*spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
 	    MUST_CHECK;
 
-/* Free an allocation of a part. */
+/* One allocation. */
 void	 spool_free(struct spool *s, struct spool_part *p);
