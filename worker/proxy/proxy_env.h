@@ -13,19 +13,13 @@ struct proxy_ports {
 	bool		 allows_local;
 };
 
-/*
- * Set all variables in an environment of malloc'd strings (environ(7)), in
- * place of those that it has.  0, or -1 with errno ENOMEM.
- */
+/* All, in malloc'd strings (environ(7)).  -1: errno ENOMEM. */
 int	 proxy_env_set(char ***envp, const struct proxy_ports *ports)
 	    MUST_CHECK;
 
-/*
- * Find the ports of loopback that proxy variables name, at most max different
- * ones.  Return how many.
- */
+/* Loopback ports of proxy variables, up to max different ones; how many. */
 size_t	 proxy_env_find(char *const *envp, uint16_t *ports, size_t max);
 
-/* Change port from[i] of such variables to to[i].  0, or -1 with ENOMEM. */
+/* Ports from[i] to to[i].  -1: ENOMEM. */
 int	 proxy_env_change(char **envp, const uint16_t *from,
 	    const uint16_t *to, size_t n) MUST_CHECK;

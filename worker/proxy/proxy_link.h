@@ -1,11 +1,7 @@
 /*
- * The worker's end of the channel to execsrv-proxy, which has the networks of
- * all managed processes of a session.  Started for the first one, ended
- * LIMIT_NET_UNUSED after the last.  Its messages are not trusted, since it
- * parses foreign data.
- *
- * If it dies, the processes that use it have no network any more; nothing is
- * opened for them.
+ * The worker's channel to execsrv-proxy, which has a session's managed
+ * networks; it ends LIMIT_NET_UNUSED after the last.  It parses foreign data,
+ * so is not trusted.  If it dies its processes have no network.
  */
 #pragma once
 
@@ -26,7 +22,7 @@ struct proxy_link;
 struct proxied;
 
 struct proxied_events {
-	/* A question, to be answered by proxied_answer(). */
+	/* For proxied_answer(). */
 	void	(*on_ask)(struct proxied *p, const Ipc__ProxyAsk *ask);
 	void	(*on_decision)(struct proxied *p,
 		    const Ipc__ProxyDecision *d);
@@ -34,7 +30,7 @@ struct proxied_events {
 	void	(*on_gone)(struct proxied *p, bool is_lost);
 };
 
-/* The network of a process.  Embedded. */
+/* Of a process.  Embedded. */
 struct proxied {
 	/* Private. */
 	TAILQ_ENTRY(proxied)	 entry;
@@ -44,7 +40,6 @@ struct proxied {
 	bool			 is_dropped;
 };
 
-/* A listening socket for it. */
 struct proxy_listener {
 	int		 fd;		/* stays the caller's */
 	Ipc__ProxyKind	 kind;
@@ -57,14 +52,10 @@ struct proxy_wish {
 	bool			 checks_peer;	/* serve our user only */
 };
 
-/* Open execsrv-proxy for execution (O_PATH).  -1: not installed. */
+/* O_PATH.  -1: not installed. */
 int	 proxy_link_program(void) MUST_CHECK;
 
-/*
- * exe: of proxy_link_program(), or -1; stays the caller's.  is_ending: whether
- * the session kills its processes, so that a death is no news.  NULL with
- * errno.
- */
+/* exe (or -1) is borrowed.  is_ending: a death is no news.  NULL with errno. */
 struct proxy_link *proxy_link_new(struct event_base *base, int exe,
 		    unsigned session, bool (*is_ending)(const void *),
 		    const void *arg);
@@ -72,7 +63,7 @@ struct proxy_link *proxy_link_new(struct event_base *base, int exe,
 /* Calls on_gone of all. */
 void	 proxy_link_free(struct proxy_link **lp);
 
-/* 0, or -1 with errno: execsrv-proxy cannot be started. */
+/* -1 with errno: execsrv-proxy cannot be started. */
 int	 proxy_link_add(struct proxy_link *l, struct proxied *p,
 	    const struct proxied_events *events, const struct proxy_wish *w,
 	    const struct proxy_listener *listeners, size_t n) MUST_CHECK;
@@ -83,5 +74,5 @@ void	 proxied_answer(struct proxied *p, uint64_t id,
 /* The process is closed: cut its connections.  on_gone follows. */
 void	 proxied_drop(struct proxied *p);
 
-/* The process, for those who reap it. */
+/* For those who reap it. */
 struct helper *proxy_link_helper(struct proxy_link *l);

@@ -1,6 +1,6 @@
 /*
- * One connection of a command to its proxy: HTTP (forwarding and CONNECT),
- * SOCKS5, or a bridge to a port of loopback.
+ * A command's connection to its proxy: HTTP (forwarding and CONNECT), SOCKS5,
+ * or a bridge to a loopback port.
  *
  *	HEAD -> JUDGING -> CONNECTING [-> UPSTREAM] -> EXCHANGE -> HEAD ...
  *						    -> TUNNEL
@@ -25,7 +25,7 @@
 
 struct proxy_conn;
 
-/* What the connections of all processes share. */
+/* By all processes. */
 struct proxy_shared {
 	struct event_base	*base;
 	struct proxy_names	*names;
@@ -36,16 +36,15 @@ struct proxy_shared {
 };
 
 struct proxy_events {
-	/* Ask the client; proxy_conn_answer() follows, or never. */
+	/* proxy_conn_answer() follows, or never. */
 	void	(*on_ask)(void *arg, const Ipc__ProxyAsk *ask);
 	void	(*on_decision)(void *arg, const Ipc__ProxyDecision *d);
-	/* The connection is freed. */
 	void	(*on_end)(void *arg);
-	/* Whether no further request may be read now. */
+	/* Read no further request now. */
 	bool	(*is_full)(void *arg);
 };
 
-/* The network of a process. */
+/* Of a process. */
 struct proxy_net {
 	struct proxy_shared	*shared;
 	const struct proxy_events *events;
@@ -56,20 +55,17 @@ struct proxy_net {
 	unsigned		 n;
 };
 
-/*
- * Serve an accepted connection, whose descriptor is taken; from: who connected;
- * port: of a bridge.  0, or -1 with errno.
- */
+/* fd is taken; from: who connected; port: of a bridge.  -1 with errno. */
 int	 proxy_conn_start(struct proxy_net *net, int fd,
 	    const struct sockaddr_in *from, Ipc__ProxyKind kind, uint16_t port)
 	    MUST_CHECK;
 
-/* The answer to a question; one about an ended connection is ignored. */
+/* Ignored if the connection has ended. */
 void	 proxy_conn_answer(struct proxy_net *net, uint64_t question,
 	    Ipc__ProxyVerdict verdict, const char *reason);
 
-/* End all connections at once. */
+/* At once. */
 void	 proxy_conn_end_all(struct proxy_net *net);
 
-/* There is room for requests again (is_full()). */
+/* !is_full() again. */
 void	 proxy_conn_go_on(struct proxy_net *net);

@@ -60,65 +60,62 @@ struct proxy_conn {
 
 void	 conn_set_state(struct proxy_conn *c, enum proxy_state to);
 
-/* Turn events on and off as the state wants them. */
+/* As the state wants them. */
 void	 conn_update(struct proxy_conn *c);
 
-/* End it at once; it stays allocated until the next turn of the loop. */
+/* At once; freed in the next turn of the loop. */
 void	 conn_kill(struct proxy_conn *c);
 
-/* End it after what is queued for the client. */
+/* After what is queued for the client. */
 void	 conn_finish(struct proxy_conn *c);
 
-/*
- * Read once from a side into the shared buffer.  Bytes; 0: end; -1: nothing
- * now; -2: the connection was killed.
- */
+/* Once, into the shared buffer.  Bytes; 0: end; -1: nothing now; -2: killed. */
 ssize_t	 conn_read(struct proxy_conn *c, struct proxy_side *s);
 
-/* Send to a side, or kill the connection. */
+/* Or kill the connection. */
 void	 conn_send(struct proxy_conn *c, struct proxy_side *s,
 	    const void *data, size_t len);
 
-/* Take over a connected socket to the server. */
+/* Takes a connected socket. */
 void	 conn_open_server(struct proxy_conn *c, int fd);
 
-/* Begin to tunnel, with what the client has sent already. */
+/* With what the client has sent already. */
 void	 conn_tunnel(struct proxy_conn *c);
 
 /* --- proxy_judge.c: from a request to a connection, or not --- */
 
-/* Decide about c->host, and reach it.  conn_reached() or a refusal follows. */
+/* By rules, c->host.  conn_reached() or a refusal follows. */
 void	 conn_judge(struct proxy_conn *c);
 
 void	 conn_answered(struct proxy_conn *c, Ipc__ProxyVerdict verdict,
 	    const char *reason);
 
-/* Connect without rules: a bridge. */
+/* A bridge: no rules. */
 void	 conn_reach_loopback(struct proxy_conn *c, uint16_t port);
 
-/* Connect again to what was judged. */
+/* What was judged. */
 void	 conn_reach_again(struct proxy_conn *c);
 
-/* Report something that is not about a host. */
+/* Not about a host. */
 void	 conn_tell_unix(struct proxy_conn *c);
 
-/* Give up what is under way. */
+/* What is under way. */
 void	 conn_judge_stop(struct proxy_conn *c);
 
-/* The answer of another proxy to CONNECT. */
+/* Another proxy's answer to CONNECT. */
 void	 conn_on_upstream(struct proxy_conn *c);
 
 /* --- proxy_answer.c: what the client is told --- */
 
-/* The server is reached: tell the client, go on. */
+/* Tell the client, go on. */
 void	 conn_reached(struct proxy_conn *c);
 
-/* It is refused, or was not reached. */
+/* Refused; not reached. */
 void	 conn_refused(struct proxy_conn *c, Ipc__ProxyVerdict verdict,
 	    Ipc__ProxySource source, enum net_reason why, const char *reason);
 void	 conn_failed(struct proxy_conn *c, int error);
 
-/* Answer plain HTTP with a status and a text, then the end. */
+/* A status and a text, then the end. */
 void	 conn_http_error(struct proxy_conn *c, int status, const char *text);
 
 /* --- proxy_http.c, proxy_socks.c: what the client sends --- */
@@ -126,7 +123,7 @@ void	 conn_http_error(struct proxy_conn *c, int status, const char *text);
 void	 conn_http_input(struct proxy_conn *c);
 void	 conn_socks_input(struct proxy_conn *c);
 
-/* An exchange: begin; more of the request; more of the answer. */
+/* An exchange: begin; more of the request; of the answer. */
 void	 conn_http_begin(struct proxy_conn *c);
 void	 conn_http_upload(struct proxy_conn *c);
 void	 conn_http_download(struct proxy_conn *c);

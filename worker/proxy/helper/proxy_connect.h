@@ -1,7 +1,4 @@
-/*
- * Connect to the first of several addresses that answers, as RFC 8305: the next
- * one is tried when one fails, or is slow.
- */
+/* Connect to the first of several addresses that answers (RFC 8305). */
 #pragma once
 
 #include <event2/event.h>
@@ -14,10 +11,7 @@
 #include "common/net/nethost.h"
 #include "worker/proxy/helper/proxy_names.h"
 
-/*
- * The connected socket, which is the callee's, or -1 and an errno.  Never
- * called by proxy_connect_start() itself.
- */
+/* fd is the callee's; or -1, error.  Never during proxy_connect_start(). */
 typedef void proxy_connect_fn(void *arg, int fd, int error);
 
 struct proxy_connect;
@@ -27,11 +21,8 @@ struct proxy_connect	*proxy_connect_start(struct event_base *base,
 			    const struct netaddr *list, size_t n,
 			    uint16_t port, proxy_connect_fn *fn, void *arg);
 
-/* Give up, fn is not called any more; NULL is fine. */
+/* fn is not called any more. */
 void	 proxy_connect_stop(struct proxy_connect **cp);
 
-/*
- * Whether an address belongs to this machine: packets to it do not leave it.
- * Asks the routing table; sends nothing.
- */
+/* Is an address of this machine?  By the routing table; sends nothing. */
 bool	 proxy_connect_is_own(const struct netaddr *a);

@@ -12,18 +12,15 @@
 struct proxy_names;
 struct proxy_query;
 
-/*
- * The addresses; n is 0: none, or no answer in time.  Never called by
- * proxy_names_find() itself.
- */
+/* n is 0: none, or late.  Never during proxy_names_find(). */
 typedef void proxy_names_fn(void *arg, const struct netaddr *list, size_t n);
 
 struct proxy_names	*proxy_names_new(struct event_base *base);
 void			 proxy_names_free(struct proxy_names **np);
 
-/* Find the addresses of a name.  NULL: no memory. */
+/* NULL: no memory. */
 struct proxy_query	*proxy_names_find(struct proxy_names *n,
 			    const char *name, proxy_names_fn *fn, void *arg);
 
-/* fn is not called any more; NULL is fine. */
+/* fn is not called any more. */
 void			 proxy_names_cancel(struct proxy_query **qp);

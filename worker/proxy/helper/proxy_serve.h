@@ -3,9 +3,5 @@
 
 #include "common/net/target.h"
 
-/*
- * Serve the worker at sock (taken) until it closes the channel.  upstream:
- * proxies of the environment; diag: of sockdiag_open(), or -1.  Return the exit
- * status.
- */
+/* Until sock (taken) closes; exit status.  diag: of sockdiag_open(), or -1. */
 int	 proxy_serve(int sock, const struct proxy_env *upstream, int diag);

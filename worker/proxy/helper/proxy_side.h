@@ -1,4 +1,4 @@
-/* One of the two sockets of a connection through the proxy. */
+/* One of the two sockets of a proxied connection. */
 #pragma once
 
 #include <sys/types.h>
@@ -22,21 +22,18 @@ struct proxy_side {
 
 void	 proxy_side_clear(struct proxy_side *s);
 
-/* Take over a connected socket. */
+/* A connected one; fd is taken. */
 void	 proxy_side_open(struct proxy_side *s, struct event_base *base, int fd,
 	    ev_fn *on_read, ev_fn *on_write, void *arg);
 void	 proxy_side_close(struct proxy_side *s);
 
-/*
- * Turn events on or off.  0, or -1 with errno.  Reading stays on until
- * proxy_side_stop(), since most often it is wanted again before more comes.
- */
+/* -1 with errno.  Reading stays on until proxy_side_stop(). */
 int	 proxy_side_want(struct proxy_side *s, bool reads) MUST_CHECK;
 void	 proxy_side_stop(struct proxy_side *s);
 
-/* Send what is queued and data; the rest is queued.  0, or -1 with errno. */
+/* What is queued, then data; the rest is queued.  -1 with errno. */
 int	 proxy_side_send(struct proxy_side *s, const void *data, size_t len)
 	    MUST_CHECK;
 
-/* Shut down sending. */
+/* Sending. */
 void	 proxy_side_shut(struct proxy_side *s);

@@ -1,7 +1,4 @@
-/*
- * Where the body of an HTTP/1 message ends (RFC 9112 section 6).  Pure; bodies
- * are passed on as they are, so chunks are checked as strictly as heads.
- */
+/* Where an HTTP/1 body ends (RFC 9112 section 6).  Pure, strict. */
 #pragma once
 
 #include <sys/types.h>
@@ -26,9 +23,6 @@ struct proxybody {
 void	 proxybody_start(struct proxybody *b, enum proxybody_kind kind,
 	    uint64_t length);
 
-/*
- * Return how many of len bytes belong to the body, after which b->is_over may
- * be true; -1: malformed chunks.
- */
+/* Bytes of the body; b->is_over may be true then.  -1: malformed chunks. */
 ssize_t	 proxybody_take(struct proxybody *b, const char *data, size_t len)
 	    MUST_CHECK;

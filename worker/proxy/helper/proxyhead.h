@@ -1,7 +1,7 @@
 /*
- * Heads of HTTP/1 requests to a proxy, and of answers (RFC 9112).  Pure and
- * strict: a head that two readers could understand in two ways is refused,
- * since the other reader is a server that the rules do not cover.
+ * Heads of HTTP/1 to a proxy, and of answers (RFC 9112).  Pure, strict: what a
+ * server could understand in another way is refused, as rules would not cover
+ * it.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ enum proxybody_kind {
 	PROXYBODY_TO_END		/* of the connection; answers only */
 };
 
-/* A request; spans lead into the text. */
+/* Spans lead into the text. */
 struct proxyhead {
 	int		 status;	/* to answer, then close; 0: valid */
 	char		 method[PROXYHEAD_METHOD];
@@ -38,7 +38,6 @@ struct proxyhead {
 	uint64_t	 length;	/* PROXYBODY_LENGTH */
 };
 
-/* An answer. */
 struct proxyreply {
 	bool		 is_valid;
 	unsigned	 status;
@@ -50,14 +49,13 @@ struct proxyreply {
 };
 
 /*
- * Return the length of a head with its empty line, or 0 if it is incomplete.
- * Return len, for proxyhead_parse() to refuse, if more bytes cannot help: a
- * bare LF, a first line that is not HTTP/1, more than LIMIT_NET_HEAD.
+ * A head's length with its empty line; 0: incomplete; len: hopeless, for
+ * proxyhead_parse() to refuse (bare LF, not HTTP/1, above LIMIT_NET_HEAD).
  */
 size_t	 proxyhead_end(const char *text, size_t len);
 
 /*
- * Parse a request head of len bytes (of proxyhead_end()).  h->status is
+ * len: of proxyhead_end().  h->status:
  *	0	valid
  *	400	malformed or ambiguous: obs-fold, bare CR or LF, control
  *		characters, two Host lines or one that differs from the
@@ -69,17 +67,17 @@ size_t	 proxyhead_end(const char *text, size_t len);
 void	 proxyhead_parse(const char *text, size_t len, struct proxyhead *h);
 
 /*
- * Write the head for the server, or (absolute) for another proxy, with auth
- * (or NULL) as Proxy-Authorization; without the headers of this connection.
- * closes: ask for one answer only.  0, or -1 with errno of buf_put().
+ * For the server or (absolute) another proxy, with Proxy-Authorization auth (or
+ * NULL), without this connection's headers.  closes: one answer only.  As
+ * buf_put().
  */
 int	 proxyhead_forward(const struct proxyhead *h, bool absolute,
 	    const char *auth, bool closes, struct buf *out) MUST_CHECK;
 
-/* Parse the head of an answer to a method.  As above. */
+/* To a method. */
 void	 proxyhead_reply(const char *text, size_t len, const char *method,
 	    struct proxyreply *r);
 
-/* Write it for the client; closes: the connection ends after it. */
+/* For the client; closes: the connection ends after it. */
 int	 proxyhead_pass(const struct proxyreply *r, bool closes,
 	    struct buf *out) MUST_CHECK;

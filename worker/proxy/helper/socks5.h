@@ -1,4 +1,4 @@
-/* What a client of a SOCKS5 proxy sends (RFC 1928).  Pure. */
+/* A SOCKS5 client's bytes (RFC 1928).  Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,18 +23,15 @@ enum {
 
 #define SOCKS5_REPLY_MAX	22
 
-/*
- * Read the greeting; *used_out: its bytes.  OK: a method without
- * authentication is offered.  REFUSED: none is.
- */
+/* *used_out: its bytes.  REFUSED: it wants authentication. */
 enum socks5_result	 socks5_greeting(const uint8_t *data, size_t len,
 			    size_t *used_out);
 
-/* Read the request, always CONNECT.  REFUSED: another command. */
+/* Always CONNECT.  REFUSED: another command. */
 enum socks5_result	 socks5_request(const uint8_t *data, size_t len,
 			    struct nethost *host_out, uint16_t *port_out,
 			    size_t *used_out);
 
-/* Write a reply with our address of the connection (or NULL).  Its length. */
+/* ours: the connection's address, or NULL.  Its length. */
 size_t	 socks5_reply(int reply, const struct netaddr *ours, uint16_t port,
 	    uint8_t out[SOCKS5_REPLY_MAX]);
