@@ -44,7 +44,10 @@ forward_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
-	/* Of two that are pending the handler of SIGUSR2 is the last. */
+	/*
+	 * Of two that are pending the handler of SIGUSR2 is the last: a sender
+	 * that still gets too much repeats SIGUSR1.
+	 */
 	sa.sa_mask = set;
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return -1;
