@@ -1,8 +1,6 @@
 /*
- * The worker's end of the channel to execsrv-http, which does HTTP for a
- * session.  Started for a call, ended after LIMIT_HTTP_IDLE without one, or
- * when the client has gone.  Its messages are not trusted, since it parses
- * foreign data.
+ * The worker's channel to execsrv-http, which is not trusted: it parses foreign
+ * data.  Ends LIMIT_HTTP_IDLE after the last call, or with the client.
  */
 #pragma once
 
@@ -20,23 +18,16 @@ struct helper;
 struct scgroup;
 struct http_call;
 
-/*
- * Events of a call, in this order.  on_answer and on_piece may end the call
- * (http_call_fail(), http_link_stop()).
- */
+/* In this order.  on_answer and on_piece may end the call. */
 struct http_events {
-	/* A response header; valid until the return. */
+	/* Valid until the return. */
 	void	(*on_field)(struct http_call *c, const char *name,
 		    const char *value);
-	/* All headers have come. */
+	/* After all fields. */
 	void	(*on_answer)(struct http_call *c, unsigned status);
-	/* A part of the body; in all at most LIMIT_HTTP_WINDOW more than
-	   http_call_took() has reported. */
+	/* At most LIMIT_HTTP_WINDOW more than http_call_took() reported. */
 	void	(*on_piece)(struct http_call *c, const void *data, size_t len);
-	/*
-	 * The end: error is NULL, or why; refused: by the client's fault.
-	 * Once, unless the link is stopped before.
-	 */
+	/* error: NULL, or why; refused: the client's fault.  Once, or never. */
 	void	(*on_done)(struct http_call *c, const char *error,
 		    bool refused);
 	/* Free the call.  Once, last. */
@@ -50,9 +41,9 @@ struct http_header {
 
 enum http_state { HTTP_WAITING, HTTP_UPLOADING, HTTP_AWAITING, HTTP_BODY };
 
-/* A request.  Embedded. */
+/* Embedded. */
 struct http_call {
-	/* The request: the owner's, until on_free. */
+	/* The owner's, until on_free. */
 	const struct http_events *events;
 	const char		*method, *url;
 	bool			 follow;	/* redirects */
@@ -62,7 +53,7 @@ struct http_call {
 	size_t			 body_len;
 	size_t			 cost;		/* bytes without the body */
 	bool			 has_timeout;
-	uint64_t		 timeout_ms;	/* for all of it */
+	uint64_t		 timeout_ms;	/* in all */
 
 	/* Private. */
 	TAILQ_ENTRY(http_call)	 entry;
@@ -77,31 +68,28 @@ struct http_call {
 	struct timer		 timer_ev;
 };
 
-/* Open execsrv-http for execution (O_PATH).  -1: not installed. */
+/* O_PATH.  -1: not installed. */
 int	 http_link_program(void) MUST_CHECK;
 
-/*
- * exe: of http_link_program(), or -1; stays the caller's.  limited: by TasksMax
- * (worker/os/scgroup.h), or NULL; likewise.  NULL with errno.
- */
+/* exe, or -1, and limited (scgroup.h), or NULL, stay the caller's. */
 struct http_link *http_link_new(struct event_base *base, int exe,
 		    const struct scgroup *limited, unsigned session);
 void		 http_link_free(struct http_link **lp);
 
-/* Whether a call of len bytes in all may wait. */
+/* May a call of len bytes wait? */
 bool		 http_link_has_room(const struct http_link *l, size_t len);
 
-/* Start a call; it may have ended on return. */
+/* It may have ended on return. */
 void		 http_call_start(struct http_link *l, struct http_call *c);
 
-/* Report len bytes of the body as taken: that many more may come. */
+/* Len bytes of the body: that many more may come. */
 void		 http_call_took(struct http_call *c, size_t len);
 
-/* End a call: on_done gets the error. */
+/* on_done gets the error. */
 void		 http_call_fail(struct http_call *c, const char *error);
 
-/* Drop all calls without on_done, and end the process. */
+/* All calls without on_done, and the process. */
 void		 http_link_stop(struct http_link *l);
 
-/* The process, for those who reap it. */
+/* For those who reap it. */
 struct helper	*http_link_helper(struct http_link *l);

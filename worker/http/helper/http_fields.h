@@ -1,4 +1,4 @@
-/* Lists of headers, of a request or of a response.  Pure. */
+/* Headers of a request or response.  Pure. */
 #pragma once
 
 #include <sys/queue.h>
@@ -22,25 +22,22 @@ struct http_fields {
 void	 http_fields_init(struct http_fields *f);
 void	 http_fields_clear(struct http_fields *f);
 
-/* Append.  0, or -1: no memory. */
+/* -1: no memory. */
 int	 http_fields_add(struct http_fields *f, const char *name,
 	    const char *value, bool is_secret) MUST_CHECK;
 
-/* Find the first of a lower-case name, or NULL. */
+/* Lower case; or NULL. */
 const struct http_field	*http_fields_find(const struct http_fields *f,
 			    const char *name);
 
 void	 http_fields_drop(struct http_fields *f, const char *name);
 
-/* Drop what must not be sent to another origin. */
+/* For another origin. */
 void	 http_fields_drop_credentials(struct http_fields *f);
 
-/* Drop the headers about a body that is no longer sent. */
+/* Of a body that is no longer sent. */
 void	 http_fields_drop_content(struct http_fields *f);
 
-/*
- * Parse and append a header line.  0; -1: no memory; 1: not a header, or above
- * max bytes.
- */
+/* A header line.  0; -1: no memory; 1: none, or above max bytes. */
 int	 http_fields_read(struct http_fields *f, const char *line, size_t len,
 	    size_t max) MUST_CHECK;

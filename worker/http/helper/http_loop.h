@@ -7,16 +7,15 @@
 
 struct http_loop;
 
-/* A transfer has ended; it is still to be removed. */
+/* Ended; still to be removed. */
 typedef void http_loop_done_fn(void *arg, CURL *easy, CURLcode result);
 
 struct http_loop	*http_loop_new(struct event_base *base,
 			    http_loop_done_fn *on_done, void *arg);
 
-/* All transfers must have been removed. */
+/* All must have been removed. */
 void		 http_loop_free(struct http_loop **lp);
 
-/* Start a transfer.  0, or -1. */
 int		 http_loop_add(struct http_loop *l, CURL *easy) MUST_CHECK;
 
 /* Not in a callback of libcurl. */

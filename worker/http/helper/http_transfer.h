@@ -16,10 +16,9 @@
 struct http_transfer;
 
 struct http_transfer_events {
-	/* The response's status and headers. */
 	void	(*on_answer)(struct http_transfer *t, unsigned status,
 		    const struct http_fields *fields);
-	/* A part of the body, at most t->room bytes. */
+	/* At most t->room bytes. */
 	void	(*on_piece)(struct http_transfer *t, const void *data,
 		    size_t len);
 };
@@ -57,20 +56,19 @@ struct http_transfer {
 	bool			 is_paused;
 };
 
-/* Make a transfer, to be filled in; HTTP_URL_OK, or why not. */
+/* To be filled in; HTTP_URL_OK, or why not. */
 enum http_url_result	 http_transfer_new(struct http_transfer **out,
 		    const char *method, const char *url);
 void		 http_transfer_free(struct http_transfer **tp);
 
-/* Start when the request is complete.  0, or -1 (no memory). */
+/* When the request is complete.  -1: no memory. */
 int		 http_transfer_start(struct http_transfer *t) MUST_CHECK;
 
-/* Grant more bytes of the body. */
+/* Of the body. */
 void		 http_transfer_give_room(struct http_transfer *t, size_t bytes);
 
 /*
- * libcurl has ended a transfer.  1: redirected, started again.  0: it is over;
- * *error_out is NULL, or the t-owned reason of failure.
+ * After libcurl.  1: redirected, goes on.  0: over; *error_out: NULL, or why.
  */
 int		 http_transfer_done(struct http_transfer *t, CURLcode result,
 		    const char **error_out);

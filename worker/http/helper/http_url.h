@@ -16,21 +16,15 @@ enum http_url_result {
 	HTTP_URL_MEMORY
 };
 
-/*
- * Parse text, relative to base or NULL.  Escapes invalid bytes; control
- * characters are an error.  After HTTP_URL_OK end it with http_url_fini().
- */
+/* base: or NULL.  Invalid bytes are escaped, control characters an error. */
 enum http_url_result	 http_url_parse(struct http_url *u, const char *text,
 			    const struct http_url *base) MUST_CHECK;
 void			 http_url_fini(struct http_url *u);
 
-/* Whether credentials for one may be sent to the other. */
+/* Credentials may go along. */
 bool			 http_url_is_same_origin(const struct http_url *a,
 			    const struct http_url *b);
 
-/*
- * Return the Referer for a redirect, malloc'd, by
- * strict-origin-when-cross-origin (Referrer Policy).  NULL: none.
- */
+/* malloc'd, by strict-origin-when-cross-origin (Referrer Policy), or NULL. */
 char			*http_url_referer(const struct http_url *from,
 			    const struct http_url *to);
