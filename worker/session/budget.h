@@ -1,8 +1,7 @@
 /*
- * Memory of a session for output and for an incomplete message: LIMIT_HELD_FREE
- * for each, and beyond that what the master grants
- * (master/workers/membudget.h).  Output without memory goes to the spool; a
- * message waits in its socket.
+ * Memory for output and for an incomplete message: LIMIT_HELD_FREE each, then
+ * what the master grants (master/workers/membudget.h).  Without it output goes
+ * to the spool, and a message waits in its socket.
  */
 #pragma once
 
@@ -14,13 +13,13 @@
 #include "worker/proc/retain.h"
 
 struct budget_events {
-	/* Request memory from the master, in bytes.  0, or -1: no master. */
+	/* In bytes.  -1: no master. */
 	int	(*ask)(void *arg, uint64_t output, uint64_t message);
 
-	/* Allow an incomplete message so many bytes. */
+	/* For an incomplete message. */
 	void	(*allow)(void *arg, size_t bytes);
 
-	/* Return the bytes of the incomplete message. */
+	/* Bytes of the incomplete message. */
 	size_t	(*unfinished)(const void *arg);
 };
 
@@ -41,10 +40,10 @@ void	 budget_init(struct budget *b, struct event_base *base,
 	    struct window *w, const struct budget_events *events, void *arg);
 void	 budget_fini(struct budget *b);
 
-/* Request memory for more output.  Whether to wait for the answer. */
+/* For more output.  Whether to wait for the answer. */
 bool	 budget_output(struct budget *b);
 
-/* Request memory for an incomplete message of so many bytes in all. */
+/* For an incomplete message of want bytes in all. */
 void	 budget_message(struct budget *b, size_t want);
 
 void	 budget_answered(struct budget *b, uint64_t output,

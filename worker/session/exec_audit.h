@@ -12,13 +12,13 @@
 struct link;
 struct spawn;
 
-/* Whether argv fits LIMIT_TOLD_ARGUMENTS. */
+/* LIMIT_TOLD_ARGUMENTS */
 bool	 exec_audit_fits(char *const *argv);
 
-/* Report the end of a process of that age in ms, as wait4(2) tells it. */
+/* ms: its age; status, ru: of wait4(2). */
 void	 exec_audit_end(struct link *link, const Ipc__Settings *set, pid_t pid,
 	    int status, uint64_t ms, const struct rusage *ru);
 
-/* Report a started process to the audit log, if there is one. */
+/* To the audit log, if there is one. */
 void	 exec_audit_start(struct link *link, const Ipc__Settings *set,
 	    pid_t pid, bool is_sandboxed, const struct spawn *sp);

@@ -1,11 +1,9 @@
 /*
- * Notifications to the client about its processes: process/output, exited and
- * closed, as they happen.
+ * process/output, exited and closed for the client, as they happen.
  *
- * A process/read whose answer would exceed the message limit returns the first
- * part, as of a process that still runs; the rest follows as notifications of
- * output, exit and close, in order and before anything newer.  So a client that
- * reads once after a resume, like the stock client, misses nothing.
+ * If the answer to a process/read would exceed the message limit, the rest
+ * follows as notifications, before anything newer.  So a client that reads once
+ * after a resume, as the stock client does, misses nothing.
  */
 #pragma once
 
@@ -29,17 +27,16 @@ struct notifier {
 void	 notifier_init(struct notifier *n, bool (*has_room)(const void *),
 	    const void *arg);
 
-/* A client is attached, or (NULL) gone.  Stops all replays. */
+/* conn NULL: the client is gone.  Stops all replays. */
 void	 notifier_set_conn(struct notifier *n, struct conn *conn);
 
-/* Continue the replays while there is room.  false: nothing to do. */
+/* While there is room.  false: nothing to do. */
 bool	 notifier_continue(struct notifier *n);
 
-/* Notify the client of events of p.  0, or -1 with errno ENOMEM. */
+/* -1: errno ENOMEM. */
 int	 notify_add(struct notifier *n, struct proc *p) MUST_CHECK;
 
-/* Replay the events of p after seq. */
+/* All after seq. */
 void	 notify_replay(struct proc *p, uint64_t seq);
 
-/* Stop the replay. */
 void	 notify_live(struct proc *p);

@@ -1,7 +1,6 @@
 /*
- * Actions of operators, through the control socket and the master: end a
- * session or process, signal a process, read its output.  A process is named by
- * its pid, as "execsrvctl ps" shows it, or by the client's id.
+ * Actions of operators, through the control socket and the master.  A process
+ * is named by its pid, as "execsrvctl ps" shows it, or by the client's id.
  */
 #pragma once
 
@@ -9,14 +8,11 @@
 
 struct session;
 
-/*
- * Act and answer with link_acted(): at once, or when the session or process
- * that is to end has ended.
- */
+/* link_acted() follows: at once, or when what is to end has ended. */
 void	 operator_act(struct session *s, const Ipc__Act *in);
 
-/* Write output of a process to *fdp, which is taken (-1) or, on error, left. */
+/* To *fdp: taken (-1), or left on error. */
 void	 operator_tail(struct session *s, const Ipc__Tail *in, int *fdp);
 
-/* Answer the operator that ended the session. */
+/* Answers the operator who ended it. */
 void	 operator_on_session_end(struct session *s);

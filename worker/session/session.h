@@ -1,6 +1,6 @@
 /*
- * A session: its client and connection, its processes, and output that the
- * client has not acknowledged.  One in each worker, which exits with it.
+ * A session: its client, connection, processes, unacknowledged output.  One in
+ * each worker, which exits with it.
  *
  *	NEW		connected: initialize has not succeeded yet
  *	HANDING		the master decides which worker serves the session
@@ -33,7 +33,7 @@
 #include "worker/session/notify.h"
 #include "worker/session/session_kill.h"
 
-#define SESSION_ID_MAX		64	/* bytes of a session id */
+#define SESSION_ID_MAX		64	/* bytes */
 #define SESSION_CLIENT_MAX	64	/* bytes of clientName kept */
 
 enum session_state {
@@ -51,13 +51,13 @@ struct link;
 struct rpc_req;
 struct transcripts;
 
-/* An operator's request to end something; ticket 0: none. */
+/* ticket 0: none. */
 struct acting {
 	uint32_t		 ticket;
 	size_t			 count;		/* processes to end */
 };
 
-/* Members of worker/session/operator.h. */
+/* Of worker/session/operator.h. */
 struct session_operator {
 	struct acting	 ending;	/* of the session */
 	unsigned	 tails;		/* of processes */
@@ -71,14 +71,13 @@ struct session_client {
 	bool	 operates;	/* and does nothing else */
 };
 
-/* Acknowledgement of output, by stream positions (conn_pos()). */
+/* By stream positions (conn_pos()). */
 struct session_receipts {
 	uint64_t	 asked;		/* sent_total at the last request */
 	bool		 by_client;	/* session_received() is used */
 	uint64_t	 base;		/* conn_pos() when attached */
 };
 
-/* The reported number of running processes. */
 struct session_load {
 	unsigned	 told;
 	struct timer	 ev;		/* until the next report */
@@ -90,8 +89,8 @@ struct session_end {
 	Ipc__EndReason	 reason;
 	uint16_t	 code;		/* RFC 6455 section 7.4 */
 	uint64_t	 notify_deadline;	/* clock_ms(), or 0 */
-	bool		 is_told;	/* the master was: used */
-	bool		 is_read;	/* by the master, at the last look */
+	bool		 is_told;	/* the master was */
+	bool		 is_read;	/* by the master */
 	Ipc__Used	 used;
 	uint64_t	 leave_by;	/* clock_ms(); 0: not orphaned */
 	struct timer	 leave_ev;
@@ -140,119 +139,106 @@ struct session {
 	struct session_end	 end;
 };
 
-/* Callbacks to the layer above; arg as given to session_init(). */
+/* To the layer above. */
 struct session_events {
-	/* A message was received.  is_utf8: the transport found it valid. */
+	/* is_utf8: known to be valid. */
 	void	(*on_message)(void *arg, char *text, size_t len,
 		    bool is_utf8);
 
-	/*
-	 * The master decided about a kept initialize: YOURS (answer it),
-	 * ATTACHED, or anything else: there is no such session.
-	 */
+	/* About a kept initialize: YOURS (answer it), ATTACHED; else: none. */
 	void	(*on_decided)(void *arg, struct rpc_req *req,
 		    Ipc__Verdict v);
 
-	/* A client is connected; NULL: connection and requests have ended. */
+	/* NULL: connection and requests have ended. */
 	void	(*on_conn)(void *arg, struct conn *c);
 
-	/* The client is silent: give memory back. */
+	/* Give memory back. */
 	void	(*on_idle)(void *arg);
 
-	/* A holder became ready or failed. */
+	/* One became ready or failed. */
 	void	(*on_holder)(void *arg);
 
-	/* The input of a kept request was accepted. */
+	/* A kept request's input was accepted. */
 	void	(*on_written)(struct rpc_req *req);
 
-	/* There may be room again: continue what waits for it. */
+	/* Perhaps; continue what waits. */
 	void	(*on_room)(void *arg);
 
-	/* Whether a child is a helper and not a command; a helper exited. */
+	/* A child is no command; a helper exited. */
 	bool	(*is_helper)(void *arg, pid_t pid);
 	void	(*on_helper_exit)(void *arg, pid_t pid, int status);
 
-	/* Whether work is under way that will wake the session soon. */
+	/* Work is under way that will wake the session soon. */
 	bool	(*is_busy)(const void *arg);
 
-	/* All processes are gone; called before the master is told. */
+	/* All processes are gone, the master not yet told. */
 	void	(*on_end)(void *arg);
 };
 
-/* Begin a session for an assignment, on fd (taken).  Fatal on failure. */
+/* fd is taken.  Fatal on failure. */
 void	 session_init(struct session *s, const struct session_events *events,
 	    void *arg, struct event_base *base, int fd, int out,
 	    const Ipc__Assign *a);
 void	 session_fini(struct session *s);
 
-/* Handle the first message, read by another worker; before session_run(). */
+/* The first message, read by another worker; before session_run(). */
 void	 session_begin(struct session *s, const void *message, size_t len);
 
-/* Serve until the session is over. */
+/* Until it is over. */
 void	 session_run(struct session *s);
 
-/* Change the state; nothing else may. */
+/* Nothing else changes it. */
 void	 session_set_state(struct session *s, enum session_state to);
 
-/* Set clientName, made printable. */
+/* clientName, made printable. */
 void	 session_set_client(struct session *s, const char *name, size_t len);
 
-/* Return why no new session may begin, or NULL; reports it to the master. */
+/* Why no new session may begin, or NULL; tells the master. */
 const char *session_refuses(struct session *s);
 
-/*
- * The session is for session/operate alone: it may begin where others may not,
- * owns nothing, and ends with its connection.
- */
+/* For session/operate alone: may always begin, owns nothing, ends when left. */
 void	 session_set_operates(struct session *s);
 bool	 session_operates(const struct session *s);
 
-/*
- * has_receipts: output is acknowledged by session_received().  holds: nothing
- * new is sent before missed output was read.
- */
+/* has_receipts: by session_received().  holds: first what was missed. */
 void	 session_set_delivery(struct session *s, bool has_receipts,
 	    bool holds);
 
-/* initialize succeeded on this connection. */
+/* initialize succeeded. */
 void	 session_attach(struct session *s);
 
-/*
- * Resume on a connection from peer, whose first message another worker read. fd
- * is taken if the verdict is TAKEN.
- */
+/* From peer, its first message was read.  TAKEN: fd is taken. */
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
 
-/* Another client takes the session: tell the present one, if any, and end its
-   connection. */
+/* Another client takes it: tell the present one, end its connection. */
 void	 session_give_away(struct session *s);
 
-/* Reap exited children, some now and the rest soon.  arg: the session. */
+/* Some children now, the rest soon.  arg: the session. */
 void	 session_reap(void *arg);
 
-/* While a process runs, reap again later: a SIGCHLD may get lost. */
+/* While a process runs: a SIGCHLD may get lost. */
 void	 session_schedule_reap(struct session *s);
 
 const char *session_id(const struct session *s);
 
-/* Whether the message being handled resumes the session. */
+/* By the message being handled. */
 bool	 session_is_resuming(const struct session *s);
 
 bool	 session_is_closing(const struct session *s);
 
-/* Whether initialize has not been answered. */
+/* initialize has not been answered. */
 bool	 session_is_new(const struct session *s);
 
-/* The next master has adopted the session: tell it what it does not know. */
+/* The next master has: tell it what it does not know. */
 void	 session_adopted(struct session *s);
 
-/* Whether the connection can be handed over to another worker. */
+/* To another worker. */
 bool	 session_may_hand_over(const struct session *s);
 
 /*
- * Ask the master which worker serves session id, and hand the connection over
- * to it with the message.  on_decided answers req, a kept initialize.
+ * Ask the master who serves id; the connection goes there with the message.
+ * on_decided answers req, a kept initialize.
  */
 void	 session_hand_over(struct session *s, struct rpc_req *req,
 	    const char *id, const char *message, size_t len);
@@ -260,44 +246,37 @@ void	 session_hand_over(struct session *s, struct rpc_req *req,
 /* The kept initialize is gone. */
 void	 session_forget_handing(struct session *s);
 
-/*
- * Add a started process to notifications, audit log and transcripts. Fatal
- * without memory.
- */
+/* To notifications, audit log, transcripts.  Fatal without memory. */
 void	 session_add_process(struct session *s, struct proc *p,
 	    const struct spawn *sp);
 
-/* A short request was served: busy poll for the next one. */
+/* A short request was served: busy poll. */
 void	 session_expect_request(struct session *s);
 
 /* YOURS: the session is that one now, and retained as it was. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,
 	    unsigned number, uint64_t retain_ms);
 
-/* End the session and its processes; grace: ms until SIGKILL. */
+/* With its processes; grace: ms until SIGKILL. */
 void	 session_end(struct session *s, const char *why, uint64_t grace);
 
-/* End the session for its client, with the grace time of the settings. */
+/* For its client, with the settings' grace time. */
 void	 session_close(struct session *s);
 
-/*
- * Set how long to keep the session while detached, in ms; 0: DetachedTtl.
- * Return the time granted: at most DetachedTtlMax.
- */
+/* While detached, in ms; 0: DetachedTtl.  Return it, at most DetachedTtlMax. */
 uint64_t session_retain(struct session *s, uint64_t ms);
 
 /*
- * The client acknowledges so many bytes of messages, counted from the answer to
- * initialize.  From now on receipts of the transport are ignored.  0, or -1:
- * more than was sent.
+ * The client acknowledges bytes of messages since the answer to initialize;
+ * replaces receipts of the transport.  -1: more than was sent.
  */
 int	 session_received(struct session *s, uint64_t bytes);
 
-/* Whether the client, or the spool while detached, has room for output. */
+/* For output: the client or, detached, the spool. */
 bool	 session_has_room(const struct session *s);
 
-/* Send queued messages, and request receipts for them. */
+/* And request receipts. */
 void	 session_flush(struct session *s);
 
-/* Release the worker if the session owns nothing. */
+/* If the session owns nothing. */
 void	 session_maybe_release(struct session *s);

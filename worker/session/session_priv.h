@@ -6,9 +6,6 @@
 /* For session_kill_init(). */
 extern const struct session_kill_events	 session_kill_events;
 
-/*
- * Let the worker exit if the session is over, and the master has read that or
- * is gone.  A timer calls session_on_leave().
- */
+/* Let the worker exit if all is over, and the master knows or is gone. */
 void	 session_leave(struct session *s);
 void	 session_on_leave(void *arg);

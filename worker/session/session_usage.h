@@ -1,4 +1,4 @@
-/* Resource usage of a session: its worker, helpers and commands. */
+/* Resource usage of a session: worker, helpers, commands. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,6 @@ struct session_usage {
 	uint64_t	 oom;		/* processes killed */
 };
 
-/*
- * Return the usage until now; living: with running processes, read from /proc.
- */
+/* living: with running processes, read from /proc. */
 void	 session_usage_take(struct pcgroups *cgroups, const Ipc__Settings *set,
 	    bool living, struct session_usage *out);
