@@ -1,7 +1,4 @@
-/*
- * File operations of a session, in the worker or in agents
- * (worker/fs/fsagent.h), and the open handles of its connection.
- */
+/* File operations of a session, and open handles of its connection. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,39 +24,34 @@ struct handle {
 	unsigned	 jobs;		/* operations under way */
 };
 
-/* An operation is done: answer req (NULL: cancelled).  The caller frees r. */
+/* Answer req (NULL: cancelled).  The caller frees r. */
 typedef void	 fsjobs_done_fn(struct rpc_req *req, const struct fsop *op,
 		    struct fsop_result *r, void *arg);
 
 /*
- * Run op in the namespaces of a holder (NULL: unconfined).  done is always
- * called: now, or later if op may block; with req NULL if the connection has
- * ended.  op may be on the stack, the data are copied if needed longer.  h: the
- * handle of op, or NULL; operations of a handle keep their order.
+ * In the namespaces of a holder (NULL: unconfined).  done is called now, or
+ * later, with req NULL if the connection has ended.  op may be on the stack.
+ * h: of op, or NULL; its operations keep their order.
  */
 void	 fsjobs_run(struct rpc *rpc, struct rpc_req *req,
 	    const struct fsop *op, struct holder *holder, struct handle *h,
 	    fsjobs_done_fn *done, void *arg);
 
-/* Whether operations run in agents. */
+/* In agents. */
 bool	 fsjobs_running(const struct rpc *rpc);
 
-/* A holder became ready or failed: start what waits for it. */
+/* Start what waits for it. */
 void	 fsjobs_holder_changed(struct rpc *rpc);
 
-/* There may be room for answers: read on. */
+/* Perhaps there is room for answers. */
 void	 fsjobs_unhold(struct rpc *rpc);
 
-/*
- * Handles of the connection, by ids of at most HANDLE_ID_MAX bytes.
- * handle_find() returns NULL if there is none, handle_add() on errors, with
- * errno EEXIST, EMFILE or ENOMEM.
- */
+/* NULL: not found; from handle_add() with errno EEXIST, EMFILE or ENOMEM. */
 struct handle	*handle_find(struct rpc *rpc, const char *id, size_t len);
 struct handle	*handle_add(struct rpc *rpc, const char *id, size_t len);
 void	 handle_close(struct rpc *rpc, struct handle *h);
 
-/* The connection ended: close all handles; after rpc_cancel_all(). */
+/* Closes all handles; after rpc_cancel_all(). */
 void	 fsjobs_on_conn_end(struct rpc *rpc);
 
 void	 fsjobs_free(struct rpc *rpc);

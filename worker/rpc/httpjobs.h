@@ -1,7 +1,4 @@
-/*
- * http/request (PROTOCOL 7): requests in flight, answers and streams.  All end
- * with the connection.
- */
+/* http/request (PROTOCOL 7).  All end with the connection. */
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +12,7 @@
 
 struct rpc_req;
 
-/* A request, validated. */
+/* Validated. */
 struct http_order {
 	const char		*id;		/* requestId */
 	size_t			 id_len;
@@ -31,22 +28,22 @@ struct http_order {
 	uint64_t		 timeout_ms;
 };
 
-/* Free the members, and zero o. */
+/* Zeroes o. */
 void	 http_order_fini(struct http_order *o);
 
 bool	 httpjobs_is_streaming(const struct rpc *rpc, const char *id,
 	    size_t len);
 
-/* Send the request and answer req, now or later.  Takes the members of o. */
+/* Takes the members of o; answers now or later. */
 void	 httpjobs_begin(struct rpc *rpc, struct rpc_req *req,
 	    struct http_order *o);
 
 void	 httpjobs_on_conn_end(struct rpc *rpc);
 
-/* There may be room: read streams on. */
+/* Perhaps there is room: read streams on. */
 void	 httpjobs_unhold(struct rpc *rpc);
 
-/* Whether a child is the HTTP helper; the helper exited. */
+/* A child is the HTTP helper; it exited. */
 bool	 httpjobs_has(const struct rpc *rpc, pid_t pid);
 void	 httpjobs_reaped(struct rpc *rpc, pid_t pid, int status);
 

@@ -1,7 +1,4 @@
-/*
- * What managed networks of a session refused, and how often: people tune their
- * lists by it.
- */
+/* What a session's managed networks refused, and how often. */
 #pragma once
 
 #include <stdint.h>
@@ -20,11 +17,11 @@ struct netrefused_row {
 	uint64_t	 count, untold;
 };
 
-/* A report of untold ones. */
+/* Of untold ones. */
 typedef void netrefused_fn(void *arg, const struct netrefused_row *row,
 		    uint64_t count);
 
-/* Of a session.  Embedded. */
+/* Embedded. */
 struct netrefused {
 	struct netrefused_row	*row;		/* made when needed */
 	unsigned		 n;
@@ -37,9 +34,8 @@ void	 netrefused_init(struct netrefused *r, struct event_base *base,
 	    netrefused_fn *fn, void *arg);
 void	 netrefused_fini(struct netrefused *r);
 
-/* Count one.  The first of its kind is told at once. */
+/* The first of its kind is told at once. */
 void	 netrefused_add(struct netrefused *r, const char *host, uint16_t port,
 	    const char *why);
 
-/* Tell all that is untold. */
 void	 netrefused_flush(struct netrefused *r);

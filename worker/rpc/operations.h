@@ -1,19 +1,18 @@
 /*
- * session/operate and session/tail (PROTOCOL 10.5): a control command of the
- * master for other sessions of the client's identity, over a channel like that
- * of an operator.  What they need ends with the connection.
+ * session/operate and session/tail (PROTOCOL 10.5): control commands for other
+ * sessions of the client's identity, over a channel like an operator's.
  */
 #pragma once
 
 #include "common/ipc/ipc.h"
 #include "worker/rpc/rpc.h"
 
-/* The master's answer to a request for a channel; m->fd is taken. */
+/* m->fd is taken. */
 void	 operations_on_channel(struct rpc *rpc, const Ipc__Operating *in,
 	    struct ipc_msg *m);
 void	 operations_on_refused(struct rpc *rpc, const Ipc__OperateRefused *in);
 
-/* The master died: it answers no more. */
+/* The master answers no more. */
 void	 operations_on_orphaned(struct rpc *rpc);
 
 void	 operations_on_conn_end(struct rpc *rpc);

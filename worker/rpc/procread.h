@@ -1,7 +1,4 @@
-/*
- * Reads of retained output of a process (PROTOCOL 5.3), which may wait until
- * there is something to report.
- */
+/* Reads of retained output (PROTOCOL 5.3), which may wait. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +9,7 @@
 
 struct rpc_req;
 
-/* Answer req now, or when there is something to report. */
+/* Answers now, or when there is something to report. */
 struct proc_read {
 	uint64_t	 after_seq;
 	bool		 has_max;
@@ -24,5 +21,5 @@ struct proc_read {
 void	 proc_read(struct proc *p, struct rpc_req *req,
 	    const struct proc_read *r);
 
-/* Write the members exited, exitCode and closed. */
+/* exited, exitCode, closed. */
 void	 proc_put_state(const struct proc *p, struct json_out *o);

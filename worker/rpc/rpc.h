@@ -1,7 +1,4 @@
-/*
- * JSON-RPC: from a message to a handler and back.  Methods are the rows of
- * proto/rpc.def, their parameters those of proto/rpc_params.def.
- */
+/* JSON-RPC: rows of proto/rpc.def, parameters of proto/rpc_params.def. */
 #pragma once
 
 #include <sys/queue.h>
@@ -16,13 +13,13 @@
 #include "worker/conn/jsonrpc.h"
 #include "worker/session/session.h"
 
-/* The handshake of the connection. */
+/* Of the connection. */
 enum rpc_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 
 TAILQ_HEAD(rpc_req_list, rpc_req);
 TAILQ_HEAD(start_list, start);
 
-/* Requests of a session, over successive connections.  Embedded. */
+/* Of a session, over successive connections.  Embedded. */
 struct rpc {
 	struct session		*session;
 	struct env		*env;		/* of the session; also: */
@@ -41,7 +38,7 @@ struct rpc {
 	struct httpjobs		*httpjobs;
 	struct netjobs		*netjobs;
 	struct operations	*operations;
-	/* An answer to a request of ours; false: there was none.  Or NULL. */
+	/* To a request of ours; false: there was none.  Or NULL. */
 	bool			(*on_answer)(struct rpc *, int64_t id,
 				    uint32_t result);
 	int			 http_exe;	/* execsrv-http, or -1 */
@@ -52,17 +49,17 @@ struct rpc {
 	struct buf		 scratch;	/* the answer being written */
 };
 
-/* Programs for helpers, or -1 (worker/os/helper.h). */
+/* Or -1 (worker/os/helper.h). */
 struct rpc_programs {
 	int	 http, proxy;
 };
 
-/* After session_init() and link_new().  The programs are taken. */
+/* After session_init() and link_new().  Takes the programs. */
 void	 rpc_init(struct rpc *rpc, struct session *s, bool is_strict,
 	    const struct rpc_programs *programs);
 void	 rpc_fini(struct rpc *rpc);
 
-/* On the stack of the dispatcher, unless kept (rpc_keep()) to answer later. */
+/* On the dispatcher's stack, unless kept (rpc_keep()). */
 struct rpc_req {
 	TAILQ_ENTRY(rpc_req)	 entry;		/* of waiting */
 	struct rpc		*rpc;
@@ -74,67 +71,62 @@ struct rpc_req {
 	void			*waiter;
 };
 
-/* The message being handled, as a whole. */
+/* Being handled. */
 struct rpc_message {
 	const char	*raw;		/* as received, or NULL */
 	size_t		 len;
 };
 
-/*
- * Answer a request: write the members of the result between begin and end.
- * rpc_end() frees a kept request.  May end the connection, as all that answers.
- */
+/* The result's members go between.  May end the connection, as all answers. */
 struct json_out *rpc_begin(struct rpc_req *req, struct json_out *o);
 void	 rpc_end(struct rpc_req *req, struct json_out *o);
 
-/* The same for a result that is not an object written member by member. */
+/* For a result that is not such an object. */
 void	 rpc_begin_value(struct rpc_req *req, struct json_out *o);
 void	 rpc_end_value(struct rpc_req *req, struct json_out *o);
 
-/* Data whose base64 belongs at an offset of the answer. */
+/* Base64 for an offset of the answer. */
 struct rpc_b64 {
 	size_t		 at;
 	const void	*data;
 	size_t		 len;
 };
 
-/* Write a value that is the base64 of data: quotes that rpc_end_b64() fills. */
+/* Quotes, to be filled by rpc_end_b64(). */
 void	 rpc_put_b64(struct json_out *o, const void *data, size_t len,
 	    struct rpc_b64 *part_out);
 
 /*
- * As rpc_end(), with n values of rpc_put_b64() in order.  The answer is only
- * built in memory as a whole if longer than LIMIT_OUT_READING and data is NULL.
- * data: the buffer of a single value; its memory is taken.
+ * As rpc_end(), with n values of rpc_put_b64() in order; above
+ * LIMIT_OUT_READING not built as a whole, unless there is data: a single
+ * value's buffer, taken.
  */
 void	 rpc_end_b64(struct rpc_req *req, struct json_out *o,
 	    const struct rpc_b64 *parts, size_t n, struct buf *data);
 
-/* Answer with an error; text NULL: of the row. */
+/* text NULL: the row's. */
 void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
 void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
 	    PRINTF(3, 4);
 
-/* Answer {"status": text}; answer {}. */
+/* {"status": text}; {}. */
 void	 rpc_status(struct rpc_req *req, const char *status);
 void	 rpc_ok(struct rpc_req *req);
 
 /*
- * Keep a copy of the request to answer later; cancel is called if the
- * connection ends first.  A kept request stays and gets the new cancel and
- * waiter.  NULL: too many are kept, or no memory; the error is answered.
+ * A copy, to answer later, or a kept one with new cancel and waiter; cancel:
+ * the connection ends first.  NULL: too many, or no memory, answered.
  */
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 		    void *waiter) MUST_CHECK;
 
-/* Whether a first message is an initialize that takes a session from its
-   client. */
+/* An initialize that takes a session from its client. */
 bool	 rpc_wants_to_take(const void *text, size_t len);
 
-/* See struct session_events; arg: the struct rpc. */
+/* struct session_events; arg: the struct rpc. */
 void	 rpc_on_message(void *arg, char *text, size_t len, bool is_utf8);
 void	 rpc_on_decided(void *arg, struct rpc_req *req, Ipc__Verdict v);
 void	 rpc_on_conn(void *arg, struct conn *c);
 
-/* The client is silent: free what the next message allocates again. */
+/* Free what the next message allocates again. */
 void	 rpc_on_idle(void *arg);

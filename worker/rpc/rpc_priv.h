@@ -4,7 +4,7 @@
 #include "common/json/params.h"
 #include "worker/rpc/rpc.h"
 
-/* A handler.  params: the struct of its group; msg: the message. */
+/* params: of its group. */
 typedef void	 rpc_fn(struct rpc *rpc, struct rpc_req *req, void *params,
 		    const struct rpc_message *msg);
 
@@ -12,12 +12,9 @@ typedef void	 rpc_fn(struct rpc *rpc, struct rpc_req *req, void *params,
 #include "proto/rpc.def"
 #undef RPC
 
-/*
- * Set the paths of an operation about the stock client's files: its directory,
- * CODEX_HOME (with force) or .codex in HOME; to, HOME.  False: neither is one.
- */
+/* path: CODEX_HOME (with force) or .codex in HOME; to: HOME.  Or false. */
 struct fsop;
 bool	 rpc_find_codex_home(struct fsop *op);
 
-/* Write the object environmentInfo. */
+/* The object environmentInfo. */
 void	 rpc_put_environment(struct rpc *rpc, struct json_out *o);

@@ -6,13 +6,13 @@
 
 #include "worker/rpc/rpc.h"
 
-/* A holder became ready or failed: go on with starts that wait for it. */
+/* A holder became ready or failed. */
 void	 starts_resume(struct rpc *rpc);
 
-/* Cancel a waiting start; its request fails.  Whether there was one. */
+/* Its request fails.  Whether there was one. */
 bool	 start_cancel(struct rpc *rpc, const char *id, size_t len);
 
-/* Whether execsrv-forward is installed. */
+/* execsrv-forward is installed. */
 bool	 start_can_forward(const struct rpc *rpc);
 
 bool	 start_waits(const struct rpc *rpc, const char *id, size_t len);
