@@ -1,17 +1,14 @@
-/*
- * Messages of the master to a session (proto/ipc.def), and callbacks of the
- * session to its requests.
- */
+/* The master's messages to a session; a session's events to its requests. */
 #pragma once
 
 #include "worker/rpc/rpc.h"
 #include "worker/session/link.h"
 #include "worker/session/session.h"
 
-/* For link_new(), whose arg is the session. */
+/* Of link_new(), arg: the session. */
 extern const struct link_events	 worker_serve_link_events;
 
-/* For session_init(), whose arg is the struct rpc. */
+/* Of session_init(), arg: the struct rpc. */
 extern const struct session_events	 worker_serve_session_events;
 
 /* After session_fini(). */
