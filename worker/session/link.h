@@ -59,11 +59,9 @@ void	 link_soon(struct link *l, void (*tell)(struct link *));
 void	 link_flush(struct link *l);
 
 /*
- * The session owns nothing; from here on the master keeps its id, for as long
- * as session_retain() was told, or 0.  The worker exits once the link is idle:
- * everything is sent, or the master is gone.
- * The session owns nothing: the master keeps its id, the worker exits once the
- * link is idle, all sent or the master gone.
+ * The session owns nothing: the master keeps its id for as long as
+ * session_retain() was told, or 0.  The worker exits once the link is idle: all
+ * is sent, or the master is gone.
  */
 void	 link_released(struct link *l, Ipc__Used *used, uint64_t retain_ms);
 bool	 link_is_idle(const struct link *l);
