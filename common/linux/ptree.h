@@ -29,7 +29,7 @@ bool	 ptree_is_alive(int pidfd);
 /* pidfd -1: a child that is not reaped yet. */
 void	 ptree_signal(pid_t pid, int pidfd, int sig);
 
-/* Is it meant? */
+/* Whether a process is meant. */
 typedef bool	 ptree_match_fn(pid_t pid, void *arg);
 
 /*
@@ -60,7 +60,7 @@ bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
  */
 pid_t	 ptree_peek(void) MUST_CHECK;
 
-/* One child only. */
+/* The same for one child. */
 pid_t	 ptree_peek_one(pid_t pid) MUST_CHECK;
 
 /*

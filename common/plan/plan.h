@@ -73,7 +73,7 @@ int	 plan_everything(struct plan *p) MUST_CHECK;
 /* A folder, or below it; absolute, normalized. */
 bool	 plan_is_within(const char *folder, const char *path);
 
-/* Anything at all. */
+/* Whether it restricts anything. */
 bool	 plan_restricts(const struct plan *p);
 
 /* Absolute, normalized. */

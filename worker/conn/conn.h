@@ -41,7 +41,7 @@ struct conn	*conn_stdio_new(struct event_base *base, int in, int out,
 
 void	 conn_free(struct conn **cp);
 
-/* No byte beyond a message, so that the descriptor can be passed on. */
+/* Read no byte beyond a message: the descriptor can be passed on. */
 void	 conn_set_exact(struct conn *c, bool exact);
 
 /* In this message; the reference would refuse a frame above LIMIT_FRAME. */
@@ -51,7 +51,7 @@ bool	 conn_has_long_frame(const struct conn *c);
 void	 conn_allow(struct conn *c, size_t max);
 size_t	 conn_unfinished(const struct conn *c);
 
-/* Reading and on_message. */
+/* Stop or resume reading and on_message. */
 void	 conn_pause(struct conn *c, bool paused);
 
 /* Read nothing for ms: the client is too fast. */
@@ -110,7 +110,7 @@ size_t	 conn_behind(const struct conn *c);
 
 uint64_t conn_pos(const struct conn *c);
 
-/* For the current position. */
+/* Ask for one for the current position. */
 void	 conn_ask_receipt(struct conn *c);
 
 /* End it if the client is silent for ms more. */
@@ -119,10 +119,10 @@ void	 conn_probe(struct conn *c, uint64_t ms);
 /* By an uplink, which answers pings: conn_probe() then wants messages. */
 void	 conn_set_relayed(struct conn *c);
 
-/* Once in each turn of the loop. */
+/* Send what is queued; once in each turn of the loop. */
 void	 conn_flush(struct conn *c);
 
-/* Not while the caller handles a message. */
+/* Free spare memory; not while the caller handles a message. */
 void	 conn_trim(struct conn *c);
 
 /* Send a close frame (RFC 6455 section 7.4), end. */

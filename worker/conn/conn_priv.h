@@ -12,17 +12,17 @@ struct conn_ops {
 	/* Bytes of framing before and after len bytes. */
 	size_t	(*head_len)(size_t len);
 	size_t	(*tail_len)(size_t len);
-	/* Of the first and/or last part of a message. */
+	/* Write it, for the first and/or last part of a message. */
 	void	(*put_head)(char *at, size_t len, bool first, bool last);
 	void	(*put_tail)(char *at);
-	/* Is ready, or may be handed out again. */
+	/* Input is ready, or may be handed out again. */
 	void	(*on_input)(struct conn *);
 	/* Bytes read, not handed out. */
 	size_t	(*unfinished)(const struct conn *);
-	/* For pos; NULL: writing is a receipt. */
+	/* Ask for one for pos; NULL: writing is a receipt. */
 	void	(*ask_receipt)(struct conn *, uint64_t pos, enum conn_place);
 	void	(*put_close)(struct conn *, uint16_t code, const char *why);
-	/* By the kernel; or NULL. */
+	/* Something was written to the kernel; or NULL. */
 	void	(*on_flushed)(struct conn *);
 	void	(*trim)(struct conn *);
 	void	(*fini)(struct conn *);
@@ -74,7 +74,7 @@ struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,
 int		 conn_put(struct conn *c, enum conn_place place,
 		    const void *data, size_t len);
 
-/* Without a close frame: EOF, or a violation. */
+/* End without a close frame: EOF, or a violation. */
 void		 conn_end(struct conn *c, const char *why);
 
 /* Of input only: write what is queued, then end. */

@@ -38,7 +38,7 @@ int	 fsop_look_parent(const char *path, bool nofollow,
 /* An O_PATH one, for I/O; keeps fd.  -1 with errno. */
 int	 fsop_reopen(int fd, int flags);
 
-/* Too long for a nonblocking operation. */
+/* Whether it takes too long for a nonblocking operation. */
 bool	 fsop_frees_much(const struct stat *st, const struct fsop_how *how);
 
 /*

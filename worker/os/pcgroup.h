@@ -45,7 +45,7 @@ struct pcgroups;
 struct pcgroups	*pcgroups_new(struct event_base *base, int dir,
 		    bool is_below);
 
-/* With the empty groups; the master removes others. */
+/* Removes empty groups; the master removes others. */
 void		 pcgroups_free(struct pcgroups **cp);
 
 /*
@@ -61,7 +61,7 @@ void		 pcgroups_give_back(struct pcgroups *c, unsigned *number);
 int		 pcgroups_oom(const struct pcgroups *c, uint64_t *n_out)
 		    MUST_CHECK;
 
-/* All in a group (0: none), in all groups. */
+/* Kill all in a group (0: none), in all groups. */
 void		 pcgroups_kill(struct pcgroups *c, unsigned number);
 void		 pcgroups_kill_all(struct pcgroups *c);
 

@@ -31,12 +31,12 @@ struct proc;
 
 TAILQ_HEAD(proc_list, proc);
 
-/* From the session. */
+/* What they need from the session. */
 struct proc_events {
 	/* Whether to read more output; false: wait for procs_unhold(). */
 	bool	(*has_room)(void *arg, const struct proc *p);
 
-	/* Up to LIMIT_READ_CHUNK at once. */
+	/* How much to read at once, up to LIMIT_READ_CHUNK. */
 	size_t	(*read_size)(void *arg);
 
 	/* Reap children, in a kill pass. */
@@ -45,7 +45,7 @@ struct proc_events {
 	/* A parked write was accepted: answer it. */
 	void	(*on_written)(void *arg, struct rpc_req *req);
 
-	/* At the end of its retention. */
+	/* A process was, at the end of its retention. */
 	void	(*on_forgotten)(void *arg);
 };
 
@@ -133,7 +133,7 @@ void		 procs_init(struct procs *ps, const struct env *env,
 		    void *arg);
 void		 procs_fini(struct procs *ps);
 
-/* By the client's id; a running one by pid; or NULL. */
+/* Find by the client's id; a running one by pid; or NULL. */
 struct proc	*procs_find(const struct procs *ps, const char *id,
 		    size_t id_len);
 struct proc	*procs_find_pid(const struct procs *ps, pid_t pid);
@@ -167,10 +167,10 @@ void		 proc_was_read(struct proc *p);
 /* Send nothing new while the client, which has a queue, reads missed output. */
 void		 proc_hold(struct proc *p, bool is_held);
 
-/* With descendants, grace ms after SIGTERM to the group, or 0.  false: gone. */
+/* Kill all of it, grace ms after SIGTERM to the group, or 0.  false: gone. */
 bool		 proc_terminate(struct proc *p, uint64_t grace);
 
-/* The group of a running one. */
+/* Signal the group of a running one. */
 void		 proc_signal(struct proc *p, int sig);
 
 /* Do not pace the output that answers input. */

@@ -93,7 +93,7 @@ void	 window_fini(struct window *w);
 /* The client has read all before pos. */
 void	 window_ack(struct window *w, uint64_t pos);
 
-/* A relay has.  Without w->retain as window_ack(). */
+/* A relay has read it.  Without w->retain as window_ack(). */
 void	 window_relay(struct window *w, uint64_t pos, uint64_t now);
 
 /* Drop what is RELAYED for long enough or has no room. */
@@ -122,7 +122,7 @@ void	 window_sent(struct window *w, struct chunk *c, uint64_t pos);
 void	 retain_init(struct retain *r, struct window *w);
 void	 retain_fini(struct retain *r);
 
-/* From now on also in *total. */
+/* From now on count bytes also in *total. */
 void	 retain_count(struct retain *r, size_t *total);
 
 /* In memory; free() it unless it is added. */
@@ -134,21 +134,21 @@ void		 retain_add(struct retain *r, struct chunk *c, uint8_t stream);
 /* It takes the next number. */
 void		 retain_exit(struct retain *r);
 
-/* To the newest chunk if unseen, of this stream, with room.  Whether it was. */
+/* Append to the newest if unseen, of this stream, with room; if it was. */
 bool	 retain_append(struct retain *r, uint8_t stream, const void *data,
 		    size_t len);
 
 /* The client has read up to seq, on whatever connection it was sent. */
 void		 retain_ack(struct retain *r, uint64_t seq);
 
-/* The oldest acknowledged, above LIMIT_RETAINED. */
+/* Drop the oldest acknowledged above LIMIT_RETAINED. */
 void		 retain_evict(struct retain *r);
 
 /* With limits for all that is held; some acknowledged stay. */
 void		 retain_evict_to(struct retain *r, size_t bytes, size_t count);
 
 /*
- * The oldest unseen but the newest; whether there was one.  A marker takes its
+ * Drop the oldest unseen but the newest; if there was one.  A marker takes its
  * place; later numbers are preliminary until retain_close_gap().
  */
 bool		 retain_drop_oldest(struct retain *r);

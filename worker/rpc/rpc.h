@@ -13,7 +13,7 @@
 #include "worker/conn/jsonrpc.h"
 #include "worker/session/session.h"
 
-/* Of the connection. */
+/* The handshake of the connection. */
 enum rpc_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 
 TAILQ_HEAD(rpc_req_list, rpc_req);
@@ -38,7 +38,7 @@ struct rpc {
 	struct httpjobs		*httpjobs;
 	struct netjobs		*netjobs;
 	struct operations	*operations;
-	/* To a request of ours; false: there was none.  Or NULL. */
+	/* An answer to a request of ours; false: there is none.  Or NULL. */
 	bool			(*on_answer)(struct rpc *, int64_t id,
 				    uint32_t result);
 	int			 http_exe;	/* execsrv-http, or -1 */
@@ -71,7 +71,7 @@ struct rpc_req {
 	void			*waiter;
 };
 
-/* Being handled. */
+/* The message being handled. */
 struct rpc_message {
 	const char	*raw;		/* as received, or NULL */
 	size_t		 len;

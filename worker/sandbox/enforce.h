@@ -51,7 +51,7 @@ int	 enforce_landlock(const struct plan *plan, bool alone,
  */
 int	 enforce_seccomp(bool net_off);
 
-/* In a namespace with a managed network: also TCP and UDP. */
+/* For a managed network, in a namespace: also TCP and UDP. */
 int	 enforce_seccomp_managed(void);
 
 /* No changes of mode, owner, times, attributes either. */

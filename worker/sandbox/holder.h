@@ -25,7 +25,7 @@ struct holders	*holders_new(const struct env *env,
 /* A holder that exits from now on has not failed. */
 void	 holders_end(struct holders *hs);
 
-/* And what they made on disk, which may take half a second. */
+/* Removes what they made on disk, which may take half a second. */
 void	 holders_free(struct holders **hsp);
 
 /*
@@ -42,7 +42,7 @@ struct holder	*holder_for_command(struct holders *hs,
 
 enum holder_state holder_state(const struct holder *h);
 
-/* For the client. */
+/* Why it failed, for the client. */
 const char	*holder_why(const struct holder *h);
 
 /* The agent's; HOLDER_READY only. */

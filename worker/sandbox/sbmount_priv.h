@@ -51,18 +51,18 @@ int	 sbmount_failed(struct sbmount *m, const char *what,
 #define MASK_MODE_SHUT	0u	/* nothing in it is visible */
 #define MASK_MODE_WAY	0555u	/* contains allowed paths */
 
-/* Over what fd (O_PATH) holds, at path. */
+/* Mount a mask over what fd (O_PATH) holds, at path. */
 int	 sbmount_mask(struct sbmount *m, int fd, const char *path,
 	    unsigned mode) MUST_CHECK;
 
 /* A rule grants something below it. */
 bool	 sbmount_allows_in(const struct plan *plan, const char *path);
 
-/* Over what fd holds; takes tree. */
+/* Mount tree, which is taken, over what fd holds. */
 int	 sbmount_put(struct sbmount *m, int tree, int fd, const char *path)
 	    MUST_CHECK;
 
-/* An inaccessible file. */
+/* Mount an inaccessible file. */
 int	 sbmount_void(struct sbmount *m, int fd, const char *path) MUST_CHECK;
 
 /* O_PATH, no symlinks; -1 with errno. */
@@ -90,10 +90,10 @@ int	 sbmount_patterns(struct sbmount *m) MUST_CHECK;
 /* Its parent is writable for commands, by real paths of rules. */
 bool	 sbmount_is_in_writable(const struct sbmount *m, const char *real);
 
-/* Would be, without a read-only rule. */
+/* Whether it would be writable without a read-only rule. */
 bool	 sbmount_is_writable(const struct sbmount *m, const char *real);
 
-/* All symlinks but the last name; out[PATH_MAX].  -1 with errno. */
+/* Resolve symlinks, not the last name's; out[PATH_MAX].  -1 with errno. */
 int	 sbmount_resolve(const char *path, char *out) MUST_CHECK;
 
 /* A symlink's target and rest, perhaps in path, to path.  -1 with errno. */
@@ -109,6 +109,6 @@ bool	 sbmount_is_stand_in(int fd);
 /* Make or take over one, recorded in m->out.  No symlinks. */
 int	 sbmount_stand_in(struct sbmount *m, const char *path) MUST_CHECK;
 
-/* In a mask. */
+/* Make a mount point in a mask. */
 int	 sbmount_point(struct sbmount *m, const char *path, bool is_dir)
 	    MUST_CHECK;

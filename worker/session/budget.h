@@ -13,10 +13,10 @@
 #include "worker/proc/retain.h"
 
 struct budget_events {
-	/* In bytes.  -1: no master. */
+	/* Ask the master for bytes.  -1: there is none. */
 	int	(*ask)(void *arg, uint64_t output, uint64_t message);
 
-	/* For an incomplete message. */
+	/* Allow an incomplete message so much. */
 	void	(*allow)(void *arg, size_t bytes);
 
 	/* Bytes of the incomplete message. */

@@ -184,10 +184,10 @@ void	 session_fini(struct session *s);
 /* The first message, read by another worker; before session_run(). */
 void	 session_begin(struct session *s, const void *message, size_t len);
 
-/* Until it is over. */
+/* Serve until it is over. */
 void	 session_run(struct session *s);
 
-/* Nothing else changes it. */
+/* The only way to change it. */
 void	 session_set_state(struct session *s, enum session_state to);
 
 /* clientName, made printable. */
@@ -214,7 +214,7 @@ Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 /* Another client takes it: tell the present one, end its connection. */
 void	 session_give_away(struct session *s);
 
-/* Some children now, the rest soon.  arg: the session. */
+/* Reap some children now, the rest soon.  arg: the session. */
 void	 session_reap(void *arg);
 
 /* While a process runs: a SIGCHLD may get lost. */
@@ -222,7 +222,7 @@ void	 session_schedule_reap(struct session *s);
 
 const char *session_id(const struct session *s);
 
-/* By the message being handled. */
+/* Whether the message being handled resumes it. */
 bool	 session_is_resuming(const struct session *s);
 
 bool	 session_is_closing(const struct session *s);
@@ -230,10 +230,10 @@ bool	 session_is_closing(const struct session *s);
 /* initialize has not been answered. */
 bool	 session_is_new(const struct session *s);
 
-/* The next master has: tell it what it does not know. */
+/* By the next master: tell it what it does not know. */
 void	 session_adopted(struct session *s);
 
-/* To another worker. */
+/* Whether the connection can go to another worker. */
 bool	 session_may_hand_over(const struct session *s);
 
 /*
@@ -246,7 +246,7 @@ void	 session_hand_over(struct session *s, struct rpc_req *req,
 /* The kept initialize is gone. */
 void	 session_forget_handing(struct session *s);
 
-/* To notifications, audit log, transcripts.  Fatal without memory. */
+/* Add to notifications, audit log, transcripts.  Fatal without memory. */
 void	 session_add_process(struct session *s, struct proc *p,
 	    const struct spawn *sp);
 
@@ -257,10 +257,10 @@ void	 session_expect_request(struct session *s);
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,
 	    unsigned number, uint64_t retain_ms);
 
-/* With its processes; grace: ms until SIGKILL. */
+/* End it with its processes; grace: ms until SIGKILL. */
 void	 session_end(struct session *s, const char *why, uint64_t grace);
 
-/* For its client, with the settings' grace time. */
+/* End it for its client, with the settings' grace time. */
 void	 session_close(struct session *s);
 
 /* While detached, in ms; 0: DetachedTtl.  Return it, at most DetachedTtlMax. */
@@ -275,8 +275,8 @@ int	 session_received(struct session *s, uint64_t bytes);
 /* For output: the client or, detached, the spool. */
 bool	 session_has_room(const struct session *s);
 
-/* And request receipts. */
+/* Send what is queued, request receipts. */
 void	 session_flush(struct session *s);
 
-/* If the session owns nothing. */
+/* Release the worker if the session owns nothing. */
 void	 session_maybe_release(struct session *s);
