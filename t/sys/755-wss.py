@@ -364,5 +364,18 @@ def slow_reader():
     nothing_left()
 
 
+def heartbeat():
+    """Nor does it take the server's pings then, which hears of it often enough
+    all the same, however long the silence is that it would take itself."""
+    door = tls.Door(server.url, good)
+    child = start(door.url, "seq", "3000000", more=["--silence", "600"])
+    wait_for(lambda: door.beats > 0, LIMIT, "a pong")
+    out, err = child.communicate(timeout=LIMIT * 5)
+    check((out[-8:], err) == (b"3000000\n", b""), err)
+    check(door.connections == 1, "it was lost")
+    nothing_left()
+
+
 main(works, distrusted, two_addresses, token, not_there, cut, half_open,
-     garbage, killed, for_good, caller_dies, few_rights, by_proxy, slow_reader)
+     garbage, killed, for_good, caller_dies, few_rights, by_proxy, slow_reader,
+     heartbeat)

@@ -24,6 +24,7 @@ class Door:
         self.connections = 0
         self.heads = []             # the first bytes of each, unsealed
         self.closes = 0             # goodbyes of clients
+        self.beats = 0              # pongs that nobody has asked for
         self.answer = None          # bytes instead of a server
         self.loop = asyncio.new_event_loop()
         self.tasks = set()
@@ -91,10 +92,14 @@ class Door:
         up_writer.write(head)
         try:
             await asyncio.gather(
-                self.pump(reader, up_writer, lambda data: (data, True)),
+                self.pump(reader, up_writer, self.from_client),
                 self.pump(up_reader, writer, change))
         finally:
             up_writer.transport.abort()
+
+    def from_client(self, data):
+        self.beats += data.startswith(b"\x8a\x80")
+        return data, True
 
     @staticmethod
     async def pump(reader, writer, change):
