@@ -298,6 +298,9 @@ def can(kind, client):
     """Whether this kernel has what a kind of server needs."""
     error = refused(Runs(client), *("true",), box=read_only("/"))
     if error is not None:
+        # Else it is not this kernel that is in the way.
+        lib.check("the sandbox cannot be set up" in error[1],
+                  "%s: no command is started: %s" % (kind.name, error[1]))
         print("left out: %s: %s" % (kind.name, error[1]), flush=True)
         return False
     ran.append(kind.name)
