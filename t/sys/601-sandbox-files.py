@@ -174,6 +174,25 @@ def nothing_made(kind, called, place, want):
           flush=True)
 
 
+def loops(kind, run):
+    """A link to itself stands where something protected is missing: it stays,
+    and is in nobody's way."""
+    with box.Place(kind.uid, git=False) as place:
+        os.symlink(".git", place.ws + "/.git")
+        place.own()
+        policy = box.workspace(place.ws)
+        for script, wanted in (("echo x >file", True),
+                               ("rm .git", False), ("mv .git x", False),
+                               ("rm -f .git; mkdir .git", False),
+                               ("ln -sfn dir .git", False),
+                               ("echo x >.git", False)):
+            out, code, _ = run("sh", "-c", script, box=policy, cwd=place.ws)
+            lib.check((code == 0) == wanted and
+                      os.readlink(place.ws + "/.git") == ".git",
+                      "%s: a loop: %s: %d %s" % (kind.name, script, code,
+                                                 out))
+
+
 def denied(kind, run):
     """What must not be read: a file, one in a folder, matches of a pattern."""
     names = [n for n in box.names_of(box.FILES) if n.startswith("deny_")]
@@ -622,6 +641,7 @@ for kind in box.chosen():
         for called in NAMES:
             deep(kind, run, called)
         missing(kind, run)
+        loops(kind, run)
         denied(kind, run)
         looks_missing(kind, client)
         patterns(kind, server, client, run)
