@@ -146,7 +146,9 @@ def made_inside(kind, run, called, place):
     """Ways to make it all the same, by a command."""
     ws, rule_ws = names_in(place, called)
     os.symlink(place.ws + "/e", place.top + "/nothing")
+    # Two of them are missing from the same folder on.
     policy = box.workspace(ws, box.at(rule_ws + "/a/b", "read"),
+                           box.at(rule_ws + "/a/c", "deny"),
                            box.at(rule_ws + "/c", "deny"),
                            box.at(rule_ws + "/d", "read", skip=True),
                            box.at(place.top + "/nothing", "read"))
