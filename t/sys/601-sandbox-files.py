@@ -176,6 +176,19 @@ def nothing_made(kind, called, place, want):
           flush=True)
 
 
+def shared(kind, run):
+    """Nothing is made for it in a folder of everybody, as others would see."""
+    with box.Place(kind.uid, git=False) as place:
+        os.chmod(place.ws, 0o1777)
+        before = sorted(os.listdir(place.ws))
+        out, code, _ = run("ls", "-A", box=box.workspace(place.ws),
+                           cwd=place.ws)
+        now = sorted(os.listdir(place.ws))
+        lib.check(code == 0 and now == before and
+                  sorted(out.split()) == before,
+                  "%s: shared: %s, was %s: %s" % (kind.name, now, before, out))
+
+
 def loops(kind, run):
     """A link to itself stands where something protected is missing: it stays,
     and is in nobody's way."""
@@ -643,6 +656,7 @@ for kind in box.chosen():
         for called in NAMES:
             deep(kind, run, called)
         missing(kind, run)
+        shared(kind, run)
         loops(kind, run)
         denied(kind, run)
         looks_missing(kind, client)
