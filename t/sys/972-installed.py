@@ -298,6 +298,9 @@ def hub():
     except ImportError:
         say("  left out: no python3-yaml")
         return
+    if shutil.which("openssl") is None:
+        say("  left out: no openssl")
+        return
     dest = tempfile.mkdtemp(dir=TMP)
     make("install", dest)
     d, service = yaml.safe_load_all(read("kubernetes-hub.yaml"))
