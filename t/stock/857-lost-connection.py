@@ -3,35 +3,8 @@
 import base64
 
 from model import command, stdin, until
-from proxy import AFTER, CUT, HALF
+from proxy import AFTER, COUNT, CUT, HALF, Cutter
 from rig import check, main, same
-
-# Talks until it is heard on a connection.
-COUNT = 'i=0; until [ $i -ge 50 -a -e heard%d ]; do i=$((i + 1)); ' \
-        'echo line $i; sleep 0.02; done; echo $i >count; exit 9'
-
-
-class Cutter:
-    """Cuts each connection at its nth message that fits, once. Commands find
-    files with the numbers of the connections on which the server spoke."""
-
-    def __init__(self, folder, *cuts):
-        """Of each connection: (direction, method, n, how)."""
-        self.folder, self.cuts, self.seen = folder, cuts, {}
-        for path in folder.glob('heard*'):
-            path.unlink()
-
-    def __call__(self, proxy, number, way, message):
-        if way == '<':
-            (self.folder / ('heard%d' % number)).touch()
-        if number > len(self.cuts):
-            return None
-        wanted, method, n, how = self.cuts[number - 1]
-        if way != wanted or message.get('method') != method:
-            return None
-        self.seen[number] = self.seen.get(number, 0) + 1
-        return how if self.seen[number] == n else None
-
 
 def complete(rig, last):
     def script(model):

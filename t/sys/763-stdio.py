@@ -166,6 +166,8 @@ async def over(rig):
         check(await bridge.child.wait() == 1, "no reader")
     # The server ends.
     bridge = await (await Bridge().start(server.url)).open()
+    bridge.send({"id": 2, "method": "environment/status"})
+    await bridge.answer(2)
     await lib.aside(server.stop)
     out, err = await bridge.end(1)
     check(server.url.encode() in err and err.count(b"\n") == 1, err)
@@ -198,4 +200,92 @@ async def silent(rig):
         upgraded[0].close()
 
 
-lib.main(servers, environment, over, silent)
+class Cut:
+    """Passes bytes on, and cuts connections when it is told to."""
+
+    async def start(self, url):
+        self.to = int(url.rsplit(":", 1)[1])
+        self.live, self.count, self.refuses = [], 0, False
+        self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        self.url = "ws://127.0.0.1:%d" % (
+            self.server.sockets[0].getsockname()[1])
+        return self
+
+    async def serve(self, reader, writer):
+        if self.refuses:
+            writer.transport.abort()
+            return
+        self.count += 1
+        up = await asyncio.open_connection("127.0.0.1", self.to)
+        self.live += [writer.transport, up[1].transport]
+        await asyncio.gather(self.pump(reader, up[1]),
+                             self.pump(up[0], writer))
+
+    async def pump(self, reader, writer):
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        writer.transport.abort()
+
+    def cut(self):
+        for transport in self.live:
+            transport.abort()
+        self.live = []
+
+
+async def recovers(rig):
+    """Connections are lost: output and input are whole, and come once; what
+    may not be sent twice is answered; the rest goes on."""
+    server = await lib.aside(client.Server)
+    cut = await Cut().start(server.url)
+    bridge = await (await Bridge().start(cut.url)).open()
+    notes = []
+    bridge.send(start_of(2, "a", "sh", "-c", "seq 300000; read x; echo $x",
+                         pipeStdin=True), start_of(3, "b", "sleep", "1000"))
+    check("result" in await bridge.answer(2, notes), "started")
+    check("result" in await bridge.answer(3, notes), "started")
+    for _ in range(5):
+        n = cut.count
+        cut.cut()
+        bridge.send({"id": 4, "method": "environment/status"})
+        check("result" in await bridge.answer(4, notes), "it goes on")
+        check(cut.count > n, "over the same connection")
+    # Both are lost or heard; the server knows a write that it has seen.
+    bridge.send({"id": 5, "method": "process/read", "params": {
+        "processId": "b", "waitMs": 600000}},
+        {"id": 6, "method": "process/write", "params": {
+            "processId": "a", "chunk": base64.b64encode(b"end\n").decode(),
+            "writeId": "w"}})
+    cut.cut()
+    check((await bridge.answer(6, notes))["result"]["status"] == "accepted",
+          "input")
+    data = await output(bridge, "a", notes)
+    check(data == await lib.numbers(300000) + b"end\n",
+          "%d bytes" % len(data))
+    bridge.send({"id": 7, "method": "process/terminate", "params": {
+        "processId": "b"}})
+    check((await bridge.answer(5))["result"]["exited"], "the old request")
+    check((await bridge.end(0, True))[1] == b"", "it complained")
+    cut.cut()
+    # No connection comes: it says where the session is.
+    bridge = await (await Bridge().start(cut.url, "--patience", "1")).open()
+    cut.refuses = True
+    cut.cut()
+    out, err = await bridge.end(1)
+    check(b"the connection was lost: " in err and b"session" in err and
+          err.count(b"\n") == 1, err)
+    # The server ends it.
+    cut.refuses = False
+    bridge = await (await Bridge().start(cut.url)).open()
+    bridge.send({"id": 2, "method": "environment/status"})
+    await bridge.answer(2)
+    await lib.aside(server.stop)
+    out, err = await bridge.end(1)
+    check(b"session/ending" in out and err.count(b"\n") == 1, (out, err))
+    cut.server.close()
+
+
+lib.main(servers, environment, over, silent, recovers)
