@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "common/net/endpoint.h"
+#include "master/validate.h"
 
 #define CONF_NAME	"execsrvd.conf"
 #define NO_FILE		"none"	/* -f none; for a file of that name: ./none */
@@ -228,6 +229,9 @@ cmdline_load(const struct cmdline *s, struct conf *c, struct conf_error *e)
 	if (cmdline_read_file(s, c, e) == -1)
 		conf_more(&all, e);
 	if (all.text[0] != '\0') {
+		/* And what can be said of the rest. */
+		if (validate(c, e) == -1)
+			conf_more(&all, e);
 		*e = all;
 		goto fail;
 	}

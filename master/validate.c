@@ -146,13 +146,41 @@ validate_domains(const struct conf *c, struct conf_error *e)
 	    &c->deny_domain, e);
 }
 
-typedef int	 check_fn(const struct conf *, struct conf_error *);
-
-static check_fn *const	 checks[] = {
-	logto_check, audit_check, validate_outputs, transcript_files_check,
-	ctl_check, remote_check, validate_policy, validate_tokens,
-	validate_listeners, validate_domains
+/* What is not as meant if one of these keywords was wrong. */
+static const char *const	 of_uplinks[] = {
+	"Uplink", "RemoteUser", "UplinkCaFile", "UplinkUser",
+#define UPLINK(keyword, type, member, value, help)	#keyword,
+#include "proto/uplink.def"
+#undef UPLINK
+	NULL
 };
+static const char *const	 of_tokens[] = {
+	"BearerAudience", "BearerIssuer", "BearerKeysFile", "BearerSecretFile",
+	"RequireToken", "SessionUser", "Token", "TokenFile", "TokenSecretFile",
+	"TokenUser", NULL
+};
+
+static const struct check {
+	int			 (*fn)(const struct conf *,
+				    struct conf_error *);
+	const char *const	*of;	/* or NULL: of one keyword each */
+} checks[] = {
+	{ logto_check, NULL }, { audit_check, NULL },
+	{ validate_outputs, NULL }, { transcript_files_check, NULL },
+	{ ctl_check, NULL }, { remote_check, of_uplinks },
+	{ validate_policy, NULL }, { validate_tokens, of_tokens },
+	{ validate_listeners, of_tokens }, { validate_domains, NULL }
+};
+
+/* Whether what it would say may come from a mistake that is known. */
+static bool
+validate_is_moot(const struct conf *c, const char *const *of)
+{
+	for (; of != NULL && *of != NULL; of++)
+		if (conf_is_wrong(c, *of))
+			return true;
+	return false;
+}
 
 int
 validate(const struct conf *c, struct conf_error *e)
@@ -161,7 +189,8 @@ validate(const struct conf *c, struct conf_error *e)
 	size_t			 i;
 
 	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-		if (checks[i](c, e) == -1)
+		if (!validate_is_moot(c, checks[i].of) &&
+		    checks[i].fn(c, e) == -1)
 			conf_more(&all, e);
 	names_end();
 	if (all.text[0] == '\0')

@@ -199,6 +199,7 @@ conf_fini(struct conf *c)
 		conf_match_fini(&c->match[i]);
 	free(c->match);
 	conf_list_fini(&c->note);
+	conf_list_fini(&c->wrong);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -524,7 +525,7 @@ begin(struct conf *c, const char *where, int r)
 
 /* In a file (where is not NULL) the first value of a keyword counts. */
 static int
-set_one(struct conf *c, const char *keyword, const char *value,
+set_valid(struct conf *c, const char *keyword, const char *value,
     const char *where, struct conf_error *e)
 {
 	const char		*at = where != NULL ? where : "";
@@ -555,6 +556,32 @@ set_one(struct conf *c, const char *keyword, const char *value,
 		return -1;
 	c->given[n] = true;
 	return 0;
+}
+
+/* The same, and note a keyword that was wrong, or the one that was meant. */
+static int
+set_one(struct conf *c, const char *keyword, const char *value,
+    const char *where, struct conf_error *e)
+{
+	const char	*meant;
+
+	if (set_valid(c, keyword, value, where, e) == 0)
+		return 0;
+	meant = editdist_nearest(keyword, conf_keyword, c);
+	(void)!conf_list_add(&c->wrong, meant != NULL ? meant : keyword);
+	return -1;
+}
+
+bool
+conf_is_wrong(const struct conf *c, const char *keyword)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->wrong.n; i++)
+		if (c->wrong.item[i][0] == '\0' ||
+		    strcasecmp(c->wrong.item[i], keyword) == 0)
+			return true;
+	return false;
 }
 
 int

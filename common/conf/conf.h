@@ -109,6 +109,7 @@ struct conf {
 	const char		*folder;	/* of relative paths */
 	const char		*reading;	/* file */
 	struct conf_list	 note;		/* no mistakes, but likely */
+	struct conf_list	 wrong;		/* keywords; "": any */
 };
 
 /* One reason; of conf_load() and conf_more() lines of them. */
@@ -143,6 +144,9 @@ void	 conf_fini(struct conf *c);
  */
 int	 conf_set(struct conf *c, const char *keyword, const char *value,
 	    struct conf_error *e) MUST_CHECK;
+
+/* Whether a mistake was perhaps made with this keyword: it is not as meant. */
+bool	 conf_is_wrong(const struct conf *c, const char *keyword);
 
 void	 conf_empty(struct conf *c, size_t row);	/* of a list */
 void	 conf_end_block(struct conf *c);

@@ -227,10 +227,14 @@ conf_parse(struct conf *c, const char *name, char *text, size_t len,
 {
 	struct parsing	 p = { c, include, arg };
 	const char	*by = c->reading;
+	size_t		 n = c->wrong.n;
 	int		 r;
 
 	c->reading = name;
 	r = conf_lines(name, text, len, conf_on_line, &p, e);
+	/* A line that could not be taken apart. */
+	if (r == -1 && n == c->wrong.n)
+		(void)!conf_list_add(&c->wrong, "");
 	c->reading = by;
 	conf_end_block(c);
 	return r;

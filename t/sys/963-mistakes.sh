@@ -65,6 +65,38 @@ for how in -t -D; do
 	END
 done
 
+# Both kinds at once; but nothing that comes of a mistake that is told.
+cat >"$CONF" <<END
+Nice 30
+LogTo $DIR/nowhere/log
+Listen ws://0.0.0.0:0
+Uplink two
+	RegistryUrl https://127.0.0.1:1
+END
+says 78 -t -f "$CONF" <<END
+execsrvd: DIR/conf:1: Nice: bad value "30": expected a number from 0 to 19
+execsrvd: DIR/conf:2: LogTo DIR/nowhere/log: No such file or directory
+execsrvd: DIR/conf:4: Uplink two: RegistryUrl and EnvironmentId are needed
+execsrvd: DIR/conf:3: ws://0.0.0.0:0: not a loopback address, and no clients are served there without authentication: see Token, TokenFile, BearerSecretFile and BearerKeysFile
+END
+cat >"$CONF" <<END
+LogTo $DIR/nowhere/log
+Listen ws://0.0.0.0:0
+TokenFil tokens
+Uplink two
+	RegistryUrl https://127.0.0.1:1
+	EnvironmenId e
+END
+says 78 -t -f "$CONF" <<END
+execsrvd: DIR/conf:3: unknown keyword "TokenFil": did you mean "TokenFile"?
+execsrvd: DIR/conf:6: unknown keyword "EnvironmenId": did you mean "EnvironmentId"?
+execsrvd: DIR/conf:1: LogTo DIR/nowhere/log: No such file or directory
+END
+printf 'TokenFile "tokens\nListen ws://0.0.0.0:0\n' >"$CONF"
+says 78 -t -f "$CONF" <<END
+execsrvd: DIR/conf:1: a quote without an end
+END
+
 # Right, but perhaps not meant so.
 cat >"$CONF" <<END
 Nice 1
