@@ -426,8 +426,13 @@ ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_info("control: uid %lu, pid %ld: %s", (unsigned long)c->who.uid,
-	    (long)c->who.pid, text);
+	log_info_with((struct log_member[]){
+	    { "event", "control", 0 },
+	    { "command", c->command != NULL ? c->command : "", 0 },
+	    { "uid", NULL, c->who.uid },
+	    { "client_pid", NULL, (unsigned long long)c->who.pid },
+	    { NULL, NULL, 0 } }, "control: uid %lu, pid %ld: %s",
+	    (unsigned long)c->who.uid, (long)c->who.pid, text);
 }
 
 void

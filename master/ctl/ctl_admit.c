@@ -24,7 +24,11 @@ ctl_is_inside(int fd, pid_t pid)
 	const char	*why = peer_sandbox_why(fd, pid);
 
 	if (why != NULL)
-		log_info("control: pid %ld: refused: %s", (long)pid, why);
+		log_info_with((struct log_member[]){
+		    { "event", "control", 0 },
+		    { "client_pid", NULL, (unsigned long long)pid },
+		    { "why", why, 0 }, { NULL, NULL, 0 } },
+		    "control: pid %ld: refused: %s", (long)pid, why);
 	return why != NULL;
 }
 

@@ -394,7 +394,7 @@ ctl_reload(struct ctl_client *c)
 		    "the daemon may do that");
 		return;
 	}
-	log_info("control: uid %lu: reload", (unsigned long)c->who.uid);
+	ctl_audit(c, "reload");
 	if (world_is_stopping(m)) {
 		ctl_put_end(c, 1, "the server is stopping");
 		return;

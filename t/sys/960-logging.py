@@ -1,5 +1,6 @@
 """960: standard error, journal, syslog and file; text and JSON; reopening."""
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -11,6 +12,8 @@ import threading
 
 from client import (BUILD, LIMIT, TMP, Client, Server, check, connect,
                     in_time, links_of, main, say, wait_for)
+
+ctl = importlib.import_module("7common").ctl
 
 TTL = "DetachedTtl=100ms"
 AS_ROOT = [] if os.geteuid() != 0 else ["PermitRootSession=yes",
@@ -79,6 +82,8 @@ def json_lines():
             path = server.log_path
         session(server.url)
         until_logged(path, "ended: ")
+        ctl(server, "reopen-logs")
+        until_logged(path, "reopens the log files")
         server.stop()
         seen = set()
         for line in read(path).splitlines():
@@ -93,6 +98,10 @@ def json_lines():
             check(re.fullmatch(TIME.strip(), d["time"]), line)
             check(d["level"] in ("error", "warning", "info", "debug"), line)
             seen.add((d["role"], d.get("session")))
+            if d["message"].startswith("control: "):
+                check(d["event"] == "control" and d["command"] ==
+                      "reopen-logs" and d["uid"] == os.getuid() and
+                      d["client_pid"] > 0, line)
             if "started: " in d["message"] and "session" in d:
                 check(r't??[31mworker[1]: \x ??"end' in d["message"], line)
                 check(d["event"] == "session-started" and
