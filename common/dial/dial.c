@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/dial/dial_reason.h"
 #include "common/log.h"
 
 #define WHY_MAX		160	/* bytes of a reason that are kept */
@@ -30,6 +31,8 @@ struct dial {
 	struct lws			*wsi;
 	bool				 is_up;
 	bool				 is_distrusted;
+	bool				 is_unreached;	/* the last one */
+	struct dial_reason		*reason;
 	struct wsloop_timer		 late, again;
 	unsigned			 status;
 	char				 why[WHY_MAX];
@@ -232,6 +235,16 @@ certificate_trouble(struct lws *wsi)
 	return r == X509_V_OK ? NULL : X509_verify_cert_error_string(r);
 }
 
+/* Whether connecting failed: libwebsockets has one text for all of that. */
+static bool
+is_unconnected(const char *why, size_t len)
+{
+	static const char	 text[] = "Unable to connect";
+
+	return why != NULL && len >= sizeof(text) - 1 &&
+	    memcmp(why, text, sizeof(text) - 1) == 0;
+}
+
 /*
  * Not connected.  If there was no answer try the next address; from the loop,
  * since libwebsockets is closing this connection right now.
@@ -246,6 +259,7 @@ dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 
 	assert(c->wsi == NULL);
 	c->status = wsi == NULL ? 0 : lws_http_client_http_response(wsi);
+	c->is_unreached = c->status == 0 && is_unconnected(why, len);
 	if (refused != NULL) {
 		c->is_distrusted = true;
 		snprintf(text, sizeof(text), "certificate of %.60s: %.60s",
@@ -432,6 +446,30 @@ dial_connect_to(struct dial *c, const char *address)
 }
 
 static void
+dial_on_reason(void *arg, int error)
+{
+	struct dial	*c = arg;
+	const char	*text = strerror(error);
+
+	dial_reason_free(&c->reason);
+	if (error != 0 && !c->is_distrusted)
+		dial_note(c, text, strlen(text));
+	dial_end(c);
+}
+
+/* No address is left: say why of the last one. */
+static void
+dial_give_up(struct dial *c)
+{
+	if (c->is_unreached && c->next > 0)
+		c->reason = dial_reason_new(c->dialer->loop,
+		    c->addresses.address[c->next - 1], c->has_proxy ?
+		    c->proxy.port : c->target.port, dial_on_reason, c);
+	if (c->reason == NULL)
+		dial_end(c);
+}
+
+static void
 try_next(void *arg)
 {
 	struct dial	*c = arg;
@@ -447,7 +485,7 @@ try_next(void *arg)
 	}
 	if (c->why[0] == '\0')
 		dial_note(c, "no connection", 13);
-	dial_end(c);
+	dial_give_up(c);
 }
 
 static void
@@ -527,6 +565,7 @@ dial_free(struct dial **cp)
 	if (c == NULL)
 		return;
 	resolve_cancel(&c->query);
+	dial_reason_free(&c->reason);
 	wsloop_timer_clear(c->dialer->loop, &c->late);
 	wsloop_timer_clear(c->dialer->loop, &c->again);
 	if (c->wsi != NULL) {

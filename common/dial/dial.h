@@ -39,7 +39,7 @@ struct dial_events {
 };
 
 /*
- * Connect.  method: "POST", or NULL for a WebSocket; on_end follows after ms
+ * Connect.  method: of HTTP, or NULL for a WebSocket; on_end follows after ms
  * without dial_done().  t is copied.  NULL with errno.
  */
 struct dial	*dial_new(struct dialer *d, const struct target *t,

@@ -116,16 +116,19 @@ registry_set_bearer(struct registry *r, const char *token)
 static void PRINTF(2, 3)
 complain(struct registry *r, const char *fmt, ...)
 {
-	char	 text[256];
+	char	 why[256], text[600];
 	va_list	 ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
+	snprintf(text, sizeof(text), "registry %s://%.200s%.100s: %s",
+	    r->base.is_tls ? "https" : "http", r->base.authority,
+	    strcmp(r->base.path, "/") == 0 ? "" : r->base.path, why);
 	if (repeat_is_due(&r->said, text, clock_ms()))
-		log_warnx("registry %s: %s", r->base.authority, text);
+		log_warnx("%s", text);
 	else
-		log_debug("registry %s: %s", r->base.authority, text);
+		log_debug("%s", text);
 }
 
 static void

@@ -120,6 +120,9 @@ async def nobody_listens(rig):
     program = rig.program()
     await asyncio.sleep(1.2)
     check(program.status() is None, "it ended")
+    if not lib.reference:
+        await lib.until(lambda: "registry %s: Connection refused" %
+                        rig.registry.url in program.log(), what="the reason")
     await rig.registry.start(rig.registry.port)
     await rig.linked(program=program)
     await rig.probe()
@@ -135,6 +138,8 @@ async def no_such_name(rig):
     row = await program.uplink()
     check(row["state"] in ("waiting", "registering"), "%s" % row)
     in_time(2 <= row["attempts"] <= 6, "%s" % row)
+    check("registry https://registry.invalid:443: host not found" in
+          program.log(), program.log())
 
 
 @lib.ours
