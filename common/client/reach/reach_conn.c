@@ -158,6 +158,7 @@ reach_fini(struct reach *r)
 	wsloop_timer_clear(&r->loop, &r->silence);
 	wsloop_timer_clear(&r->loop, &r->late);
 	wsock_free(&r->sock);
+	reach_refusal_fini(r);
 	r->ops->fini(r);
 	stdio_peer_fini(&r->stdio_peer);
 	resolver_free(&r->resolver);
@@ -333,12 +334,14 @@ reach_on_end(void *arg, unsigned status, const char *why)
 		return;
 	else if (r->is_ready)
 		reach_fail(r, false, "%s", why);
+	else if (status == 403 && r->ops == &reach_direct_ops &&
+	    reach_ask_why(r) == 0)
+		;
 	else if (status != 0)
 		reach_fail(r, is_final(r, status),
-		    "the server refused: HTTP %u%s", status, status == 401 ?
-		    ": a token is missing, or is not accepted" :
-		    status == 403 ? ": it does not accept its name in the URL "
-		    "(HostName of execsrvd.conf(5)), or not this client" : "");
+		    "the server refused: HTTP %u%s", status, status != 401 ?
+		    "" : r->authorization == NULL ? ": a token is missing" :
+		    ": the token is not accepted");
 	else
 		reach_fail(r, is_final(r, status), "%s", why);
 	reach_disconnect(r);

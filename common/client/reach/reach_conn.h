@@ -13,6 +13,7 @@
 #include "common/dial/wsock.h"
 
 struct reach;
+struct refusal;
 struct remote;
 
 struct reach_ops {
@@ -44,6 +45,7 @@ struct reach {
 	struct wsock			*sock;
 	struct wsock_text		 text;
 	struct remote			*remote;	/* locked; or NULL */
+	struct refusal			*refusal;	/* or NULL */
 	struct wsloop_timer		 silence, late;
 	bool				 is_ready, is_leaving, is_ending;
 	bool				 is_pinged, must_ping, must_pong;
@@ -83,6 +85,13 @@ void	 reach_want(struct reach *r);
 /* Send the library an error, and end; only the first one counts. */
 void	 reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
 	    PRINTF(3, 4);
+
+/*
+ * A server refused with 403: ask it why, then reach_fail().  0, or -1: it
+ * cannot be asked, or was.
+ */
+int	 reach_ask_why(struct reach *r) MUST_CHECK;
+void	 reach_refusal_fini(struct reach *r);
 
 /* Write the error line, of at most size bytes.  Return its length, or 0. */
 size_t	 reach_put_why(const struct reach *r, char *out, size_t size);

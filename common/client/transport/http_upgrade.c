@@ -6,6 +6,7 @@
 
 #include "common/client/error.h"
 #include "common/net/httphead.h"
+#include "common/net/httpwhy.h"
 #include "common/span.h"
 
 #define LINES_MAX	100
@@ -56,13 +57,6 @@ client_upgrade_take_line(struct span line, struct span found[FIELDS])
 	return 0;
 }
 
-/* Read the next line; false: none, or malformed. */
-static bool
-next_line(struct span *rest, struct span *line)
-{
-	return span_line(rest, line) && span_is_text(*line);
-}
-
 static int
 take_lines(struct span rest, struct span found[FIELDS])
 {
@@ -70,7 +64,7 @@ take_lines(struct span rest, struct span found[FIELDS])
 	unsigned	 n;
 
 	for (n = 0; n < LINES_MAX; n++) {
-		if (!next_line(&rest, &line))
+		if (!httpwhy_line(&rest, &line))
 			return -1;
 		if (line.len == 0)
 			return rest.len == 0 ? 0 : -1;
@@ -109,40 +103,16 @@ is_accepted(const struct span found[FIELDS], const char *key)
 	    span_is(found[ACCEPT], accept);
 }
 
-/* Return the first line of the body, if it is for people; else empty. */
-static struct span
-said_why(struct span rest, struct span body)
-{
-	static const struct span	 none = { "", 0 };
-	struct span			 line, name;
-	bool				 is_plain = false;
-
-	while (next_line(&rest, &line) && line.len > 0)
-		if (span_cut(&line, ':', &name) &&
-		    span_is_nocase(name, "Content-Type"))
-			is_plain = span_begins(span_trim(line), "text/plain");
-	if (!is_plain)
-		return none;
-	if (!span_cut(&body, '\n', &line))
-		line = body;
-	if (line.len > 0 && line.at[line.len - 1] == '\r')
-		line.len--;
-	return span_trim(line);
-}
-
 /* The server refuses: its status, and its reason if it says one. */
 static void
 client_upgrade_refuse(struct execsrv_error *e, int status, struct span line,
-    struct span why)
+    struct span fields, struct span body)
 {
-	struct span	 phrase = { line.at + 9, line.len - 9 }, front, rest;
+	struct span	 phrase = { line.at + 9, line.len - 9 }, why;
+	size_t		 n = phrase.len > 4 ? 4 : phrase.len;
 
-	/* "403 Forbidden", and a body "Forbidden: why". */
-	rest = why;
-	if (line.len > 13 && span_cut(&rest, ':', &front) &&
-	    front.len == line.len - 13 &&
-	    memcmp(front.at, line.at + 13, front.len) == 0)
-		why = span_trim(rest);
+	why = httpwhy_find(httpwhy_type(fields), body,
+	    (struct span){ phrase.at + n, phrase.len - n });
 	if (phrase.len > 91)
 		phrase.len = 91;
 	if (why.len > WHY_MAX)
@@ -163,7 +133,7 @@ execsrv_upgrade_judge(const char *head, size_t len, size_t all,
 	int		 status = -1;
 
 	memset(found, 0, sizeof(found));
-	if (next_line(&rest, &line))
+	if (httpwhy_line(&rest, &line))
 		status = take_status(&line);
 	if (status == -1) {
 		execsrv_error_set(e, EXECSRV_WHY_PROTOCOL, "not an exec "
@@ -171,7 +141,7 @@ execsrv_upgrade_judge(const char *head, size_t len, size_t all,
 		return -1;
 	}
 	if (status != 101) {
-		client_upgrade_refuse(e, status, line, said_why(rest, body));
+		client_upgrade_refuse(e, status, line, rest, body);
 		return -1;
 	}
 	if (take_lines(rest, found) == -1 || !is_accepted(found, key)) {
