@@ -56,6 +56,23 @@ for to in "$B/missing" "$B/many/big"; do
 done
 [ ! -e "$B/missing" ] && cmp "$A/big" "$B/many/big" || fail "several to a file"
 
+# A name that is not UTF-8 goes up; down it cannot be asked for, which is said
+# of each, and the rest is copied.
+odd=$(printf 'a\377')
+mkdir "$DIR/odd" "$B/odd"
+echo one >"$DIR/odd/$odd"
+echo two >"$DIR/odd/$(printf 'b\376')"
+echo three >"$DIR/odd/$(printf 'b\375')"
+echo four >"$DIR/odd/plain"
+expect 0 cp -r "$DIR/odd" ":$B/odd"
+diff -r "$DIR/odd" "$B/odd/odd" || fail "names that are not UTF-8, up"
+rm -r "$B/odd/odd"
+expect 1 cp -r ":$DIR/odd" "$B/odd"
+same "one line for each" "$(grep -c 'its name is not UTF-8' "$DIR/err")" 3
+same "no other line" "$(wc -l <"$DIR/err")" 3
+same "the rest" "$(ls "$B/odd/odd")" plain
+rm -r "$DIR/odd" "$B/odd"
+
 # A slash at the end is a folder's, as with cp(1).
 for name in missing there; do
 	expect 1 cp "$A/empty" ":$B/$name/"

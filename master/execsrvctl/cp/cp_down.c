@@ -16,6 +16,8 @@
 
 #define NS		1000000000LL
 #define PRIVATE		0600	/* of a file whose mode is not known */
+#define NOT_UTF8	"its name is not UTF-8, and cannot be asked for: " \
+			"copy it by run and tar(1)"
 
 static struct timespec
 cp_down_time_of(int64_t ns)
@@ -273,15 +275,73 @@ finish_folder(struct cp *c, const char *here, const struct cp_there *t,
 	fd_close(&fd);
 }
 
+/*
+ * Whether a name is perhaps not the one that the file has: bytes that are not
+ * UTF-8 come as U+FFFD.
+ */
+static bool
+is_replaced(const char *name)
+{
+	return strstr(name, "\xef\xbf\xbd") != NULL;
+}
+
+/* Whether another entry has the same name, of which one is replaced. */
+static bool
+cp_is_ambiguous(const struct execsrv_directory *d, size_t at)
+{
+	const char	*name = d->entries[at].name;
+	size_t		 i;
+
+	if (is_replaced(name))
+		for (i = 0; i < d->nentries; i++)
+			if (i != at && strcmp(d->entries[i].name, name) == 0)
+				return true;
+	return false;
+}
+
+static void	 download_this(struct cp *c, const char *there,
+		    const char *here, const struct cp_there *t);
+
+static void
+download_entries(struct cp *c, const char *there, const char *here,
+    const struct execsrv_directory *d)
+{
+	struct cp_ahead		*ahead = c->has_attributes ?
+				    cp_ahead_new(c, there, d) : NULL;
+	struct cp_there		 t;
+	struct execsrv_error	 e;
+	char			 from[PATH_MAX], to[PATH_MAX];
+	const char		*name;
+	size_t			 i;
+
+	for (i = 0; i < d->nentries; i++) {
+		name = d->entries[i].name;
+		/* A name must not lead out of the folder. */
+		if (strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
+		    strcmp(name, "..") == 0 || name[0] == '\0')
+			cp_complain(c, name, "not a name");
+		else if (cp_join(c, from, there, name) == -1 ||
+		    cp_join(c, to, here, name) == -1)
+			continue;
+		else if (cp_is_ambiguous(d, i))
+			cp_complain(c, from, NOT_UTF8);
+		else if ((ahead != NULL ? cp_ahead_look(ahead, i, from, &t,
+		    &e) : cp_look(c, from, &t, &e)) == 0)
+			download_this(c, from, to, &t);
+		else if (is_replaced(name) && e.os_error == ENOENT)
+			cp_complain(c, from, NOT_UTF8);
+		else
+			cp_complain(c, from, "%s", e.text);
+	}
+	cp_ahead_free(&ahead);
+}
+
 static void
 download_folder(struct cp *c, const char *there, const char *here,
     const struct cp_there *t)
 {
 	struct execsrv_directory	*d;
 	struct execsrv_error		 e;
-	char				 from[PATH_MAX], to[PATH_MAX];
-	const char			*name;
-	size_t				 i;
 	bool				 is_new;
 
 	assert(c->depth < DEPTH_MAX);
@@ -293,16 +353,7 @@ download_folder(struct cp *c, const char *there, const char *here,
 		return;
 	}
 	c->depth++;
-	for (i = 0; i < d->nentries; i++) {
-		name = d->entries[i].name;
-		/* A name must not lead out of the folder. */
-		if (strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
-		    strcmp(name, "..") == 0 || name[0] == '\0')
-			cp_complain(c, name, "not a name");
-		else if (cp_join(c, from, there, name) == 0 &&
-		    cp_join(c, to, here, name) == 0)
-			cp_download(c, from, to);
-	}
+	download_entries(c, there, here, d);
 	c->depth--;
 	free(d);
 	finish_folder(c, here, t, is_new);
@@ -325,6 +376,26 @@ cp_download_out(struct cp *c, const char *there)
 		(void)fetch(c, there, "-", STDOUT_FILENO, 0, &t);
 }
 
+static void
+download_this(struct cp *c, const char *there, const char *here,
+    const struct cp_there *t)
+{
+	if (t->is_link && c->depth > 0)
+		download_link(c, there, here, t);
+	else if (t->is_file)
+		download_file(c, there, here, t);
+	else if (t->is_link && !t->is_folder)
+		cp_complain(c, there, "a dangling link");
+	else if (!t->is_folder)
+		cp_complain(c, there, "neither a file nor a directory");
+	else if (!c->o->recursive)
+		cp_complain(c, there, "is a directory (use -r)");
+	else if (c->depth >= DEPTH_MAX)
+		cp_complain(c, there, "too deep");
+	else
+		download_folder(c, there, here, t);
+}
+
 void
 cp_download(struct cp *c, const char *there, const char *here)
 {
@@ -333,18 +404,6 @@ cp_download(struct cp *c, const char *there, const char *here)
 
 	if (cp_look(c, there, &t, &e) == -1)
 		cp_complain(c, there, "%s", e.text);
-	else if (t.is_link && c->depth > 0)
-		download_link(c, there, here, &t);
-	else if (t.is_file)
-		download_file(c, there, here, &t);
-	else if (t.is_link && !t.is_folder)
-		cp_complain(c, there, "a dangling link");
-	else if (!t.is_folder)
-		cp_complain(c, there, "neither a file nor a directory");
-	else if (!c->o->recursive)
-		cp_complain(c, there, "is a directory (use -r)");
-	else if (c->depth >= DEPTH_MAX)
-		cp_complain(c, there, "too deep");
 	else
-		download_folder(c, there, here, &t);
+		download_this(c, there, here, &t);
 }

@@ -144,6 +144,22 @@ struct cp_there {
 int	 cp_look(struct cp *c, const char *path, struct cp_there *t,
 	    struct execsrv_error *e);
 
+/* Take what the server's methods tell; t is empty. */
+void	 cp_there_take(struct cp_there *t, const struct execsrv_attributes *a);
+
+/* --- cp_ahead.c: the same, asked for in advance --- */
+
+struct cp_ahead;
+
+/* For the entries of a folder, which must stay.  NULL with errno. */
+struct cp_ahead *cp_ahead_new(struct cp *c, const char *folder,
+	    const struct execsrv_directory *d);
+void	 cp_ahead_free(struct cp_ahead **ap);
+
+/* As cp_look() for entry i; in their order. */
+int	 cp_ahead_look(struct cp_ahead *a, size_t i, const char *path,
+	    struct cp_there *t, struct execsrv_error *e);
+
 /* is_new_out: it did not exist. */
 int	 cp_make_folder(struct cp *c, const char *path, mode_t mode,
 	    bool *is_new_out, struct execsrv_error *e);

@@ -114,15 +114,9 @@ order(struct cp *c, const char *what, const char *script, const char *a,
 
 /* --- what is there --- */
 
-static int
-look_with_attributes(struct cp *c, const char *path, struct cp_there *t,
-    struct execsrv_error *e)
+void
+cp_there_take(struct cp_there *t, const struct execsrv_attributes *a)
 {
-	struct execsrv_fs_look		 in = { .path = path };
-	struct execsrv_attributes	*a;
-
-	if ((a = execsrv_fs_attributes_wait(c->x, &in, ASK_MS, e)) == NULL)
-		return -1;
 	t->is_folder = a->is_directory;
 	t->is_file = a->is_file;
 	t->is_link = a->is_link;
@@ -133,6 +127,18 @@ look_with_attributes(struct cp *c, const char *path, struct cp_there *t,
 	t->mtime_ns = a->modified_ns;
 	if (a->target != NULL && strlen(a->target) < sizeof(t->target))
 		strcpy(t->target, a->target);
+}
+
+static int
+look_with_attributes(struct cp *c, const char *path, struct cp_there *t,
+    struct execsrv_error *e)
+{
+	struct execsrv_fs_look		 in = { .path = path };
+	struct execsrv_attributes	*a;
+
+	if ((a = execsrv_fs_attributes_wait(c->x, &in, ASK_MS, e)) == NULL)
+		return -1;
+	cp_there_take(t, a);
 	free(a);
 	return 0;
 }
