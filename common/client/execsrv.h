@@ -200,7 +200,8 @@ void		 execsrv_close(struct execsrv **xp);
 
 /*
  * Carry messages between in and out, a line each, and a server, until the end
- * of in.  Blocks.  0, or -1 with the reason in e.
+ * of in, over as many connections as it takes.  Blocks.  0, or -1 with the
+ * reason in e.
  */
 int		 execsrv_carry(const char *url,
 		    const struct execsrv_options *o, int in, int out,
@@ -295,10 +296,8 @@ const char	*execsrv_server_registration(const struct execsrv_server *s);
  * state.  After its end: -1, and execsrv_server_why() tells the reason.
  */
 int		 execsrv_server_fd(const struct execsrv_server *s);
-int		 execsrv_server_dispatch(struct execsrv_server *s)
-		    __attribute__((warn_unused_result));
-int		 execsrv_server_wait(struct execsrv_server *s, int timeout_ms)
-		    __attribute__((warn_unused_result));
+int		 execsrv_server_dispatch(struct execsrv_server *s);
+int		 execsrv_server_wait(struct execsrv_server *s, int timeout_ms);
 const struct execsrv_error *execsrv_server_why(const struct execsrv_server *s);
 
 /*
@@ -332,15 +331,13 @@ int		 execsrv_fd(struct execsrv *x);
  * Read, write and call hooks; never blocks.  0, or -1: it failed, and the
  * descriptor stays readable: do not poll it any more.
  */
-int		 execsrv_dispatch(struct execsrv *x)
-		    __attribute__((warn_unused_result));
+int		 execsrv_dispatch(struct execsrv *x);
 
 /*
  * Wait for an event, timeout_ms (EXECSRV_FOREVER) at the most, and handle it.
  * 0, also after the timeout or a signal, or -1: it failed.
  */
-int		 execsrv_wait(struct execsrv *x, int timeout_ms)
-		    __attribute__((warn_unused_result));
+int		 execsrv_wait(struct execsrv *x, int timeout_ms);
 
 /*
  * Make execsrv_wait() return, or the descriptor readable.  The only call that

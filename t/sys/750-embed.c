@@ -104,9 +104,12 @@ do_run(const char *command)
 	struct run	 r = { .status = -1 };
 	const char	*why = start(command, &r);
 
-	while (why == NULL && !r.is_done)
-		if (execsrv_wait(x, EXECSRV_FOREVER) == -1)
-			why = execsrv_why(x)->text;
+	/* A loop may look at the status alone. */
+	while (why == NULL && !r.is_done &&
+	    execsrv_status(x) != EXECSRV_FAILED)
+		execsrv_wait(x, EXECSRV_FOREVER);
+	if (why == NULL && execsrv_status(x) == EXECSRV_FAILED)
+		why = execsrv_why(x)->text;
 	if (why == NULL)
 		printf("status %d\n", r.status);
 	return why;

@@ -562,7 +562,7 @@ fanout_turn(struct fanout *f)
 	for (i = FD_TASKS; i < n; i++) {
 		/* A failed one says why in its hooks, or by its status. */
 		if (f->fds[i].revents != 0 && f->polled[i]->phase != OVER)
-			(void)!execsrv_dispatch(f->polled[i]->x);
+			(void)execsrv_dispatch(f->polled[i]->x);
 		task_step(f->polled[i]);
 	}
 	fanout_check_output(f);
