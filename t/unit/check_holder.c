@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <check.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static struct holders	*hs;
 static struct holder	*h;
 static unsigned		 changes;
 static int		 says;		/* after its hello; -1: nothing */
+static const struct plan plan;
 
 /* --- what the holder does --- */
 
@@ -72,6 +74,20 @@ void
 fsagent_line_fini(struct fsagent_line *l)
 {
 	memset(l, 0, sizeof(*l));
+}
+
+/* It holds locks, but names no stand-ins. */
+int
+enforce(const struct plan *p, const char *hide, int leave, struct enforced *e)
+{
+	(void)p;
+	(void)hide;
+	(void)leave;
+	while (e->mounted.nlocks < 3)
+		if ((e->mounted.locks[e->mounted.nlocks++] =
+		    open("/", O_PATH | O_CLOEXEC)) == -1)
+			_exit(1);
+	return 1;
 }
 
 /* --- the worker's side --- */
@@ -130,6 +146,40 @@ START_TEST(test_says_more)
 }
 END_TEST
 
+static unsigned
+count_fds(void)
+{
+	unsigned	 n = 0;
+	int		 fd;
+
+	for (fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) != -1;
+	return n;
+}
+
+/* What a holder that failed had sent is not left for the next one. */
+START_TEST(test_locks)
+{
+	unsigned	 before = 0, i;
+
+	start(NSSET);
+	while (holder_state(h) != HOLDER_FAILED)
+		ck_assert_int_eq(event_base_dispatch(env.base), 0);
+	ck_assert_ptr_nonnull(h = holder_get(hs, &plan));
+	for (i = 0; i < 3; i++) {
+		ck_assert_ptr_eq(holder_get(hs, &plan), h);
+		while (holder_state(h) != HOLDER_READY)
+			ck_assert_int_eq(event_base_dispatch(env.base), 0);
+		while (holder_state(h) != HOLDER_FAILED)
+			ck_assert_int_eq(event_base_dispatch(env.base), 0);
+		if (i == 0)
+			before = count_fds();
+	}
+	ck_assert_uint_eq(count_fds(), before);
+	stop();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -140,6 +190,7 @@ main(void)
 
 	tcase_add_test(t, test_ready);
 	tcase_add_loop_test(t, test_says_more, NSSET, FAILED + 1);
+	tcase_add_test(t, test_locks);
 	tcase_set_timeout(t, 60);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -343,6 +343,8 @@ holder_stop(struct holder *h)
 	nsset_fini(&h->nsset);
 	if (h->made_len > 0)
 		holder_start_cleanup(h);
+	while (h->nlocks > 0)
+		fd_close(&h->locks[--h->nlocks]);
 	free(h->made);
 	free(h->locks);
 	free(h->files);
