@@ -46,12 +46,12 @@ remember_file(struct mounted *out, int fd)
 {
 	struct stat	 st;
 
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return;
-	if (out->nfiles == MOUNTED_FILES) {
+	if (fstat(fd, &st) == -1 || out->nfiles == MOUNTED_FILES) {
 		out->more_files = true;
 		return;
 	}
+	if (S_ISDIR(st.st_mode))
+		return;
 	out->files[out->nfiles].dev = st.st_dev;
 	out->files[out->nfiles++].ino = st.st_ino;
 }
