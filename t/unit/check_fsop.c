@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -290,6 +291,32 @@ START_TEST(test_held)
 	fsop_run(&op, &how, &res);
 	ck_assert_int_eq(res.error, ECANCELED);
 	ck_assert_uint_eq(res.payload.len, 0);
+}
+END_TEST
+
+/* What was opened elsewhere may not be what it was said to be. */
+START_TEST(test_read_opened)
+{
+	struct fsop_result	 r;
+	struct fsop		 op;
+
+	fsop_result_init(&r);
+	sh("echo text > f");
+	op_init(&op, FSOP_READ, "f", NULL);
+	ck_assert_int_ne(r.fd = open(op.path, O_RDONLY | O_CLOEXEC), -1);
+	r.size = 5;
+	fsop_read_opened(&r);
+	ck_assert_int_eq(r.error, 0);
+	ck_assert_uint_eq(r.payload.len, 5);
+	fsop_result_fini(&r);
+	fsop_result_init(&r);
+	ck_assert_int_ne(r.fd = open(op.path, O_RDONLY | O_CLOEXEC), -1);
+	r.size = LIMIT_FILE_QUICK + 1;
+	errno = 0;
+	fsop_read_opened(&r);
+	ck_assert_int_eq(r.error, EFBIG);
+	ck_assert_uint_eq(r.payload.len, 0);
+	ck_assert_int_eq(r.fd, -1);
 }
 END_TEST
 
@@ -683,6 +710,7 @@ main(void)
 	tcase_add_test(t, test_read);
 	tcase_add_test(t, test_held);
 	tcase_add_loop_test(t, test_mounted, 0, 2);
+	tcase_add_test(t, test_read_opened);
 	tcase_add_test(t, test_blocks);
 	tcase_add_loop_test(t, test_replaced, 0, 2);
 	tcase_add_loop_test(t, test_replaced_at_rest, 0, 2);

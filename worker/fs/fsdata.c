@@ -241,6 +241,7 @@ fsop_read_opened(struct fsop_result *r)
 {
 	struct fsop_how	 how = { .cancel_fd = -1 };
 
+	errno = EFBIG;
 	if (r->size > LIMIT_FILE_QUICK ||
 	    fsdata_read_all(r->fd, (size_t)r->size + 1, &how, r) == -1) {
 		r->error = r->why == FSWHY_NONE ? errno : 0;

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,7 +91,7 @@ struct fsop_result {
 	bool		 is_dir, is_file, is_symlink;	/* STAT */
 	bool		 truncated;	/* WALK: by a limit */
 	bool		 is_local;	/* OPEN: local file system */
-	uint64_t	 size;		/* STAT, PWRITE: bytes */
+	uint64_t	 size;		/* STAT, of fd after READ: bytes */
 	int64_t		 created_ms, modified_ms;	/* STAT, since 1970 */
 	int64_t		 atime_ns, mtime_ns;		/* likewise */
 	uint32_t	 mode;		/* STAT: of a symlink's target */
