@@ -145,8 +145,12 @@ put_root_skills(struct discovery *d, const char *id, const char *folder,
 static bool
 is_plugin_id(const char *s)
 {
-	return s[0] != '.' && strspn(s, "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") == strlen(s);
+	size_t	 len = strlen(s);
+
+	/* FUSE has longer names; id[] of add_ids() is for these. */
+	return s[0] != '.' && len <= NAME_MAX && strspn(s,
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "0123456789._+-") == len;
 }
 
 /* Add the names of the directories in a directory, sorted. */
