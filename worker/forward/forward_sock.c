@@ -23,6 +23,11 @@
 #define BACKLOG		128
 #define DOOR_PREFIX	"execsrv-forward-"
 
+union forward_rights {
+	struct cmsghdr	 head;
+	char		 room[CMSG_SPACE(sizeof(int))];
+};
+
 /* Always -1. */
 static int
 sock_complain(const char *name, const char *why)
@@ -206,7 +211,7 @@ lend_once(int door, int fd)
 {
 	struct msghdr	 m;
 	struct iovec	 iov = { (void *)(uintptr_t)"", 1 };
-	char		 room[CMSG_SPACE(sizeof(int))];
+	union forward_rights rights;
 	int		 peer;
 
 	if ((peer = accept4(door, NULL, NULL, SOCK_CLOEXEC)) == -1)
@@ -214,7 +219,7 @@ lend_once(int door, int fd)
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = &iov;
 	m.msg_iovlen = 1;
-	fd_put_rights(&m, room, &fd, 1);
+	fd_put_rights(&m, &rights, &fd, 1);
 	if (is_ours(peer) && sendmsg(peer, &m, MSG_NOSIGNAL) == -1)
 		sock_complain("lending", strerror(errno));
 	fd_close(&peer);
@@ -261,7 +266,8 @@ borrow(const char *token)
 	struct sockaddr_un	 sun;
 	socklen_t		 len;
 	struct msghdr		 m;
-	char			 byte, room[CMSG_SPACE(sizeof(int))];
+	union forward_rights	 rights;
+	char			 byte;
 	struct iovec		 iov = { &byte, 1 };
 	int			 sock, fd = -1;
 
@@ -271,8 +277,8 @@ borrow(const char *token)
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = &iov;
 	m.msg_iovlen = 1;
-	m.msg_control = room;
-	m.msg_controllen = sizeof(room);
+	m.msg_control = rights.room;
+	m.msg_controllen = sizeof(rights.room);
 	if ((sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) == -1 ||
 	    connect(sock, (struct sockaddr *)&sun, len) == -1 ||
 	    !is_ours(sock) || recvmsg(sock, &m, MSG_CMSG_CLOEXEC) != 1 ||
