@@ -26,10 +26,10 @@ do_listen(const char *name, const char *port)
 	char	 token[FORWARD_TOKEN];
 	int	 fd, door, r;
 
-	if ((fd = forward_listen(name, port)) == -1 ||
-	    (door = forward_open_door(token)) == -1)
+	if ((fd = forward_listen(name, port)) == -1)
 		return 1;
-	r = printf("%u %s\n", forward_port(fd), token) < 0 ||
+	r = (door = forward_open_door(token)) == -1 ||
+	    printf("%u %s\n", forward_port(fd), token) < 0 ||
 	    fflush(stdout) == EOF || forward_lend(fd, door) == -1;
 	if (port == NULL)
 		unlink(name);
