@@ -219,7 +219,8 @@ is_made(const struct rpc_req *req, const char *folder, const char *name,
 	if (req->rpc->holders == NULL)
 		return false;
 	n = snprintf(path, sizeof(path), "%s/%.*s", folder, (int)len, name);
-	return holders_made(req->rpc->holders, path, (size_t)n);
+	return (size_t)n < sizeof(path) &&
+	    holders_made(req->rpc->holders, path, (size_t)n);
 }
 
 static void
