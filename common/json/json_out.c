@@ -266,7 +266,6 @@ void
 json_out_open(struct json_out *o, char bracket)
 {
 	assert(bracket == '{' || bracket == '[');
-	assert(bracket == '{' || bracket == '[');
 	json_out_begin(o, false);
 	json_out_put(o, &bracket, 1);
 }
@@ -274,7 +273,6 @@ json_out_open(struct json_out *o, char bracket)
 void
 json_out_close(struct json_out *o, char bracket)
 {
-	assert(bracket == '}' || bracket == ']');
 	assert(bracket == '}' || bracket == ']');
 	json_out_put(o, &bracket, 1);
 	o->need_comma = true;
