@@ -35,6 +35,7 @@ names_grow(struct names *ns)
 	size_t	 cap = ns->cap + NAMES_STEP + ns->cap / 2;
 	char	*base;
 
+	assert(ns->len <= ns->cap);
 	if (ns->cap - ns->len >= NAMES_STEP)
 		return 0;
 	if ((base = realloc(ns->base, cap)) == NULL)
@@ -181,7 +182,7 @@ dirstack_push(struct dirstack *c, int fd)
 struct dirstack_dir *
 dirstack_last(const struct dirstack *c)
 {
-	assert(c->n > 0);
+	assert(c->n > 0 && c->links[c->n - 1].fd != -1);
 	return &c->links[c->n - 1];
 }
 
@@ -196,6 +197,7 @@ dirstack_above(struct dirstack *c)
 	l = &c->links[c->n - 2];
 	if (l->fd != -1)
 		return l->fd;
+	assert(c->closed == c->n - 1);
 	if ((fd = openat(l[1].fd, "..", c->flags | O_DIRECTORY |
 	    O_CLOEXEC)) == -1)
 		return -1;
@@ -219,6 +221,7 @@ dirstack_pop(struct dirstack *c)
 
 	if (c->n > 1 && dirstack_above(c) == -1)
 		return -1;
+	assert(c->closed < c->n);
 	fd_close(&l->fd);
 	names_fini(&l->names);
 	c->n--;

@@ -235,6 +235,7 @@ fsagent_take_line(struct request *req)
 static void
 fsagent_give_line(struct request *req)
 {
+	assert(req->fds[0] != -1 && req->where != WHERE_OWN);
 	fd_close(&kept);
 	kept = req->fds[0];
 	req->fds[0] = -1;
@@ -299,6 +300,7 @@ attach_data(struct request *req, struct fsop_result *r)
 static void
 detach_data(struct request *req)
 {
+	assert(req->map == NULL || req->op.data == req->map);
 	if (req->map != NULL) {
 		munmap(req->map, req->op.len);
 		req->op.data = req->map = NULL;
@@ -313,6 +315,7 @@ fsagent_run(struct request *req, bool nonblock)
 	struct fsop_result	 r;
 	bool			 is_done, stays;
 
+	assert(req->fds[0] != -1 && req->where < WHERES);
 	how.nonblock = nonblock;
 	how.max_out = QUICK_PAYLOAD;
 	how.gives_file = nonblock;
@@ -417,6 +420,7 @@ park(struct request *req)
 	size_t		 len = req->op.data != NULL ? req->op.len : 0, i;
 	struct parked	*w;
 
+	assert(req->fds[0] != -1);
 	if ((w = malloc(sizeof(*w) + len)) == NULL) {
 		fsagent_refuse(req);
 		return;
@@ -436,6 +440,7 @@ fsagent_is_over(int sock, struct parked *w)
 {
 	struct fsop_how	 wanted = { .cancel_fd = w->req.fds[0] };
 
+	assert(wanted.cancel_fd != -1);
 	if (fsop_cancelled(&wanted) == -1 || run_in_child(sock, &w->req))
 		return true;
 	if (clock_ms() < w->until)
@@ -536,6 +541,7 @@ send_request(int sock, const struct fsop *op, enum where where,
 	struct msghdr	 m;
 	union ctl_room	 room;
 
+	assert(where < WHERES && n <= FDS);
 	iov[0].iov_base = (void *)(uintptr_t)op;
 	iov[0].iov_len = FIXED;
 	iov[1].iov_base = &to;
@@ -575,6 +581,7 @@ fsagent_line_fini(struct fsagent_line *line)
 static enum where
 fsagent_choose(const struct fsagent_line *line)
 {
+	assert(line->user == NULL || line->fd == -1);
 	if (line->user != NULL)
 		return clock_ms() < line->since + FSAGENT_LINE_MS ? WHERE_OWN :
 		    WHERE_NEW_LINE;
@@ -623,6 +630,7 @@ fsagent_end(struct fsagent_line *line, const struct fsagent_answer *a, int *fd)
 	if (line->user == a) {
 		line->user = NULL;
 		if (a->leaves_line) {
+			assert(line->fd == -1 && *fd != -1);
 			line->fd = *fd;
 			*fd = -1;
 		}
@@ -671,7 +679,7 @@ fsagent_grant(struct fsagent_answer *a, int fd)
 {
 	static const char	 go = 1;
 
-	assert(a->request > 0);
+	assert(a->request > 0 && a->r.payload.len == 0);
 	a->request = 0;
 	a->head_len = 0;
 	return send(fd, &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
@@ -727,6 +735,7 @@ fsagent_answer_read(struct fsagent_answer *a, int fd)
 			to = a->head + a->head_len;
 			want = sizeof(struct head) - a->head_len;
 		} else {
+			assert(a->r.payload.len < a->payload_len);
 			want = a->payload_len - a->r.payload.len;
 			if ((to = buf_reserve(&a->r.payload, want)) == NULL)
 				return broken(a);

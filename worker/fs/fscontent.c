@@ -1,6 +1,7 @@
 /* Copy the content of a file, see dirstack.h. */
 #include "worker/fs/dirstack.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -67,6 +68,7 @@ copy_range(struct content *c, off_t *offp, off_t end)
 		    end - *offp < STEP ? (size_t)(end - *offp) : STEP);
 		if (got <= 0)
 			return (int)got;
+		assert(got <= end - *offp);
 		*offp += got;
 		if (*offp - looked >= STEP) {
 			looked = *offp;

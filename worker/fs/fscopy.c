@@ -16,6 +16,7 @@
  */
 #include "worker/fs/fsop_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -148,6 +149,7 @@ copy_over(const struct copying *c, int in, const struct stat *st, int held,
 	int	 flags = O_WRONLY | (c->how->nonblock ? O_NONBLOCK : 0);
 	int	 out, rv;
 
+	assert(in != -1 && held != -1);
 	if (S_ISDIR(old->st_mode) || S_ISLNK(old->st_mode)) {
 		errno = S_ISDIR(old->st_mode) ? EISDIR : ELOOP;
 		return -1;
@@ -334,6 +336,7 @@ begin_folder(struct copying *c, int from, int to)
 {
 	struct stat	 st;
 
+	assert(c->from.n == c->to.n);
 	if (dirstack_push(&c->from, from) == -1) {
 		fd_close(&to);
 		return -1;
@@ -420,6 +423,7 @@ copy_all(struct copying *c)
 	const struct dirent64	*de;
 
 	while (c->from.n > 0) {
+		assert(c->from.n == c->to.n);
 		de = names_next(&dirstack_last(&c->from)->names);
 		if (de != NULL) {
 			if (copy_entry(c, de->d_name) == -1)
@@ -438,6 +442,7 @@ check_outside(const struct copying *c, int fd, const struct stat *folder)
 	struct stat	 st, last;
 	int		 up, rv = -1;
 
+	assert(fd != -1);
 	memset(&last, 0, sizeof(last));
 	while (fstat(fd, &st) == 0) {
 		if (is_same_file(&st, folder)) {

@@ -1,6 +1,7 @@
 /* The content of files: read, open, blocks. */
 #include "worker/fs/fsop_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -69,6 +70,7 @@ fsdata_read_all(int fd, size_t guess, const struct fsop_how *how,
 	ssize_t	 got;
 	char	*p;
 
+	assert(fd != -1 && guess > 0);
 	for (;; n = GUESS) {
 		if (off + n > LIMIT_FILE_ANSWER)
 			n = LIMIT_FILE_ANSWER + 1 - off;
@@ -139,6 +141,7 @@ fsop_read_small(const char *path, size_t max, const struct fsop_how *how,
 	ssize_t		 got;
 	char		*p;
 
+	assert(out->len == 0 && max < out->max);
 	if ((path_fd = fsop_look(path, false, how, &st)) == -1)
 		return -1;
 	if (!S_ISREG(st.st_mode))
@@ -241,6 +244,7 @@ fsop_read_opened(struct fsop_result *r)
 {
 	struct fsop_how	 how = { .cancel_fd = -1 };
 
+	assert(r->fd != -1);
 	errno = EFBIG;
 	if (r->size > LIMIT_FILE_QUICK ||
 	    fsdata_read_all(r->fd, (size_t)r->size + 1, &how, r) == -1) {

@@ -48,6 +48,7 @@ fsop_result_fini(struct fsop_result *r)
 int
 fsop_refuse(struct fsop_result *r, enum fsop_why why)
 {
+	assert(why > FSWHY_NONE && why < FSWHYS);
 	r->why = why;
 	errno = 0;
 	return -1;
@@ -80,6 +81,7 @@ fsop_run(const struct fsop *op, const struct fsop_how *how,
 	int	 rv;
 
 	assert(op->kind < FSOP_KINDS && r->fd == -1 && r->payload.len == 0);
+	assert(r->error == 0 && r->why == FSWHY_NONE && r->writeback == -1);
 	rv = functions[op->kind](op, how, r);
 	r->error = rv == -1 && r->why == FSWHY_NONE ? errno : 0;
 	if (rv == -1) {
@@ -97,6 +99,7 @@ fsop_put_record(struct buf *b, enum fsop_record_type type, const char *name,
 	size_t			 text_len = text != NULL ? strlen(text) : 0;
 	char			*p;
 
+	assert((type == FSOP_REC_ERROR) == (text != NULL));
 	memset(&rec, 0, sizeof(rec));
 	rec.type = (uint8_t)type;
 	rec.name_len = (uint16_t)len;
@@ -122,6 +125,7 @@ fsop_next_record(const struct buf *b, size_t *offp, struct fsop_record *rec,
 	const char	*p = (const char *)buf_data(b);
 	size_t		 off = *offp;
 
+	assert(off <= b->len);
 	if (b->len - off < sizeof(*rec))
 		return false;
 	memcpy(rec, p + off, sizeof(*rec));
@@ -354,6 +358,7 @@ make_or_enter(int dir, const char *name, const struct fsop *op,
 	struct statx	 x;
 	int		 fd = -1;
 
+	assert(dir != -1 && name[0] != '\0');
 	if (mkdirat(dir, name, op->mode) == 0)
 		l.nofollow = true;
 	else if (errno != EEXIST)

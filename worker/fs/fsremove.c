@@ -12,6 +12,7 @@
 
 #include <linux/openat2.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -164,6 +165,7 @@ fsremove_leave(struct removal *rm)
 	const char		*name = rm->name;
 	int			 dir = rm->dir;
 
+	assert(rm->dirstack.n > 0);
 	if (rm->dirstack.n > 1) {
 		if ((dir = dirstack_above(&rm->dirstack)) == -1)
 			return -1;
@@ -187,6 +189,7 @@ remove_tree(struct removal *rm)
 	const struct dirent64	*de;
 	struct dirstack_dir	*l;
 
+	assert(rm->dirstack.n == 0 && rm->dir != -1);
 	if (fsremove_enter(rm, rm->dir, rm->name) == -1)
 		return -1;
 	while (rm->dirstack.n > 0) {

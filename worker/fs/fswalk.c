@@ -13,6 +13,7 @@
 
 #include <linux/openat2.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -231,6 +232,7 @@ path_of(struct walk *w, const char *name)
 {
 	size_t	 len = w->len, n = strlen(name);
 
+	assert(len > 0 && len + 1 + n < w->cap);
 	if (w->path[len - 1] != '/')
 		w->path[len++] = '/';
 	memcpy(w->path + len, name, n + 1);
@@ -242,6 +244,7 @@ static int
 consider(struct walk *w, const char *name, const struct id *id, size_t off,
     size_t len, uint32_t depth)
 {
+	assert(off + len <= w->r->payload.len);
 	if ((w->op->prune_hidden && name[0] == '.') ||
 	    depth >= w->op->max_depth ||
 	    (w->op->follow_dirs && seen(w, id) != NULL))
@@ -383,6 +386,7 @@ fswalk_open_folder(const struct walk *w, const struct folder *f)
 
 	if (f->len == 0)
 		return fsop_reopen(w->root, O_RDONLY | O_DIRECTORY);
+	assert(w->len > strlen(w->op->path));
 	fd = open_below(w, w->path + strlen(w->op->path));
 	if (fd == -1 || !w->op->follow_dirs)
 		return fd;
@@ -402,6 +406,7 @@ fswalk_take_path(struct walk *w, const struct folder *f)
 	size_t	 len = f->len > 0 ? f->len : strlen(w->op->path);
 	char	*bigger;
 
+	assert(f->off + f->len <= w->r->payload.len);
 	if (w->cap < len + PATH_MAX + 2) {
 		if ((bigger = realloc(w->path, len + 2 * PATH_MAX)) == NULL)
 			return -1;
@@ -441,6 +446,7 @@ walk_all(struct walk *w, const struct stat *st)
 	const struct id		 id = { st->st_dev, st->st_ino };
 	uint32_t		 n = 0;
 
+	assert(w->root != -1 && w->first == NULL);
 	if (add_folder(w, &id, 0, 0, 0) == -1)
 		return -1;
 	for (f = w->first; f != NULL && !w->is_full; f = f->next) {

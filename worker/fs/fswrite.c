@@ -15,6 +15,7 @@
 
 #include <sys/xattr.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -162,6 +163,7 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 static void
 write_back(int fd, struct fsop_result *r)
 {
+	assert(fd != -1);
 	if (r->writeback == -1)
 		r->writeback = fsop_reopen(fd, O_RDONLY);
 	else
@@ -176,6 +178,7 @@ fsop_replace(int *fd, const struct stat *st, fsop_fill *fill, const void *arg,
 	const char	*name;
 	int		 dir, new_fd, rv;
 
+	assert(*fd != -1 && S_ISREG(st->st_mode));
 	if (!is_ordinary(*fd, st) || mounted_inodes_has(st) ||
 	    (dir = fswrite_folder_of(*fd, st, how, path, &name)) == -1)
 		return 1;

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <sys/vfs.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -64,6 +65,7 @@ localfs_add(uint64_t id)
 {
 	uint64_t	*bigger;
 
+	assert(table.n <= table.cap);
 	if (table.n == table.cap) {
 		if ((bigger = reallocarray(table.ids, table.cap + 64,
 		    sizeof(*bigger))) == NULL)

@@ -2,6 +2,7 @@
 
 #include <linux/openat2.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -138,6 +139,7 @@ lookup_at(int dir, const char *name, const struct lookup *how,
 {
 	int	 fd;
 
+	assert(dir != -1 && name[0] != '\0');
 	if (!how->nonblock)
 		return known(lookup_open_how(dir, name, how, 0), false, x);
 	fd = lookup_open_how(dir, name, how, RESOLVE_CACHED);

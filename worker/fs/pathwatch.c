@@ -131,6 +131,7 @@ place_drop(struct watcher *r, struct place *p)
 static void
 point_free(struct watcher *r, struct point *t)
 {
+	assert(r->npoints > 0 && t->place != NULL);
 	LIST_REMOVE(t, of_place);
 	SLIST_REMOVE(&t->pathwatch->points, t, point, of_watch);
 	r->npoints--;
@@ -168,6 +169,7 @@ place_of(struct watcher *r, int fd, bool is_folder)
 	char		 self[FD_SELF_MAX];
 	int		 wd;
 
+	assert(r->fd != -1);
 	if (is_silent(fd)) {
 		errno = EOPNOTSUPP;
 		return NULL;
@@ -424,6 +426,7 @@ pathwatch_notify(struct watcher *r)
 	uint64_t	 id;
 
 	while ((w = TAILQ_FIRST(&r->changed)) != NULL) {
+		assert(w->changed);
 		id = w->id;
 		pathwatch_free(&w);
 		r->on_change(r->arg, id);
@@ -439,6 +442,7 @@ pathwatch_on_readable(void *arg)
 	char					*at;
 	ssize_t					 n;
 
+	assert(r->fd != -1);
 	n = read(r->fd, buf, sizeof(buf));
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
 		log_warn("cannot read inotify events");
@@ -456,7 +460,10 @@ pathwatch_on_readable(void *arg)
 static void
 on_linger(void *arg)
 {
-	pathwatch_stop(arg);
+	struct watcher	*r = arg;
+
+	assert(r->nwatches == 0 && r->npoints == 0);
+	pathwatch_stop(r);
 }
 
 static int
@@ -482,6 +489,7 @@ pathwatch_new(struct watcher *r, uint64_t id)
 {
 	struct pathwatch	*w;
 
+	assert(r->nwatches == 0 || r->fd != -1);
 	TAILQ_FOREACH(w, &r->watches, entry)
 		if (w->id == id) {
 			errno = EEXIST;
@@ -521,6 +529,7 @@ pathwatch_free(struct pathwatch **wp)
 	if (w == NULL)
 		return;
 	r = w->watcher;
+	assert(r->nwatches > 0);
 	while ((t = SLIST_FIRST(&w->points)) != NULL)
 		point_free(r, t);
 	TAILQ_REMOVE(w->changed ? &r->changed : &r->watches, w, entry);
@@ -569,6 +578,7 @@ pathwatcher_free(struct watcher **rp)
 	if (r == NULL)
 		return;
 	pathwatcher_clear(r);
+	assert(r->nwatches == 0 && r->places.count == 0);
 	map_fini(&r->places);
 	free(r);
 }

@@ -53,6 +53,7 @@ writeback_wait_ms(const struct writeback *b)
 void
 writeback_flush(struct writeback *b)
 {
+	assert(b->n <= WRITEBACK_FILES);
 	while (b->n > 0)
 		writeback_begin(&b->fds[--b->n]);
 }

@@ -6,6 +6,7 @@
  */
 #include "worker/fs/fsop_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ parse_file(struct config *c, int file)
 	struct buf		*b = &c->texts[file];
 	struct toml_error	 e;
 
+	assert(c->docs[file] == NULL);
 	if (b->len == 0)
 		return 0;
 	if ((c->docs[file] = toml_new()) == NULL)
@@ -242,6 +244,7 @@ put_stack(struct config *c, struct json_out *o, const char *key, int file,
 	int	 first = file, is_put;
 	bool	 has_first = false;
 
+	assert(file <= last && last < FILES);
 	json_out_key(o, key);
 	json_out_open(o, '{');
 	json_out_key(o, "layers");
@@ -303,6 +306,7 @@ derive(struct config *c)
 	struct toml	*managed = c->docs[MANAGED];
 	const char	*why;
 
+	assert(c->texts[DERIVED].len == 0);
 	if (managed == NULL)
 		return 0;
 	if (fsconfig_derive(managed, &c->texts[DERIVED], &why) == -1)
@@ -317,6 +321,7 @@ fsconfig_load(struct config *c, const struct fsop *op)
 	int	 file;
 	bool	 is_any = false;
 
+	assert(c->home[0] == '\0' && c->user_file[0] == '\0');
 	if (find_home(c, op) == -1)
 		return -1;
 	if ((size_t)snprintf(c->user_file, sizeof(c->user_file),

@@ -1,5 +1,6 @@
 #include "worker/fs/discovery/fsdiscover.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ paths_add(struct paths *p, const char *path, size_t len)
 	char	**bigger;
 	size_t	 cap = p->cap == 0 ? 32 : 2 * p->cap;
 
+	assert(p->n <= p->cap);
 	if (p->n == p->cap) {
 		if ((bigger = reallocarray(p->v, cap, sizeof(*p->v))) == NULL)
 			return -1;
@@ -90,6 +92,7 @@ discovery_fini(struct discovery *d, int rv, struct fsop_result *r)
 {
 	int	 error = errno;
 
+	assert(d->out.off == 0 && d->texts <= LIMIT_SKILL_TEXTS);
 	if ((json_out_fini(&d->o) == -1 ||
 	    json_out_fini(&d->warnings) == -1) && rv == 0) {
 		error = errno;
@@ -236,6 +239,7 @@ discovery_text(const struct buf *b)
 void
 discovery_put_file(struct discovery *d, const char *path, struct span text)
 {
+	assert(d->texts <= LIMIT_SKILL_TEXTS);
 	if (d->texts + text.len > LIMIT_SKILL_TEXTS) {
 		discovery_warn(d, "%s: there are more than %d bytes in files",
 		    path, LIMIT_SKILL_TEXTS);
@@ -314,6 +318,7 @@ discovery_put_plugin(struct discovery *d, const char *root, bool inline_too,
 			got = discovery_read(d, path, &b);
 	}
 	if (got == 1) {
+		assert(m->skills == NULL && path[0] != '\0');
 		*is_sound = manifest_parse(m, discovery_text(&b)) == 0;
 		if (m->has_bad_path)
 			discovery_warn(d, "%s names a path that does not "

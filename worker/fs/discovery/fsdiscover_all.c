@@ -4,6 +4,7 @@
  */
 #include "worker/fs/discovery/fsdiscover.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,7 @@ put_plugin_skills(struct discovery *d, const char *root, const char *prefix,
 	size_t		 i;
 	int		 rv = 0;
 
+	assert(m->skills != NULL);
 	memset(&found, 0, sizeof(found));
 	for (i = 0; m->skills[i] != NULL && rv == 0; i++)
 		if (discovery_join(path, root, m->skills[i]))
@@ -254,6 +256,7 @@ put_plugin(struct discovery *d, const char *root, const char *id,
 			discovery_warn(d, "%s: the manifest is malformed",
 			    root);
 		/* As if it had not begun. */
+		assert(d->out.len >= begun && d->texts >= texts);
 		d->out.len = begun;
 		d->texts = texts;
 		whole.error = d->o.error;
@@ -281,6 +284,7 @@ put_versions(struct discovery *d, const char *cache, const char *id)
 	char		 folder[PATH_MAX], root[PATH_MAX];
 	int		 n, rv = 0;
 
+	assert(at != NULL);
 	memset(&versions, 0, sizeof(versions));
 	n = snprintf(folder, sizeof(folder), "%s/%s/%.*s", cache, at + 1,
 	    (int)(at - id), id);

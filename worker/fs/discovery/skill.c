@@ -1,6 +1,7 @@
 /* YAML of skills, by libyaml, within bounds. */
 #include "worker/fs/discovery/skill.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -216,6 +217,7 @@ fill(struct skill *s, yaml_document_t *d, const char *fallback)
 	yaml_node_t	*root = yaml_document_get_root_node(d), *name, *more;
 	bool		 bad = false;
 
+	assert(s->name == NULL && s->description == NULL);
 	if (root == NULL || root->type != YAML_MAPPING_NODE)
 		return "the front matter is no mapping";
 	name = yaml_find(d, root, "name", &bad);
@@ -498,6 +500,7 @@ put_tools(struct meta *m, struct json_out *o)
 	size_t		 i, k;
 	int		 port;
 
+	assert(!m->bad && m->tools != NULL);
 	json_out_open(o, '{');
 	json_out_key(o, "tools");
 	json_out_open(o, '[');
@@ -525,6 +528,7 @@ put_policy(struct meta *m, struct json_out *o)
 	yaml_node_t	*n, *product;
 	size_t		 i;
 
+	assert(!m->bad && m->policy != NULL);
 	json_out_open(o, '{');
 	json_out_key(o, "allowImplicitInvocation");
 	n = yaml_find(&m->d, m->policy, "allow_implicit_invocation", &m->bad);

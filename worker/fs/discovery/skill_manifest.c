@@ -1,6 +1,7 @@
 /* plugin.json: what a plugin has. */
 #include "worker/fs/discovery/skill.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,7 @@ take_skills(struct manifest *m, const struct json *j)
 	uint32_t	 tok = json_find(j, 0, "skills"), i;
 	size_t		 n = 0;
 
+	assert(m->skills == NULL);
 	if ((m->skills = calloc(SKILLS_MAX + 2, sizeof(*m->skills))) == NULL ||
 	    (m->skills[n] = strdup(DEFAULT_SKILLS)) == NULL)
 		return -1;
