@@ -7,6 +7,7 @@
 
 #include <sys/prctl.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,7 @@ enforce(const struct plan *plan, const char *hide, int leave,
 		    strdupa(e->why));
 		return -1;
 	}
+	assert(e->nsset.fds[NSSET_RULESET] == -1);
 	e->nsset.fds[NSSET_RULESET] = ruleset;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (ruleset != -1 && landlock_join(ruleset) == -1)) {

@@ -1,6 +1,7 @@
 /* Plans as Landlock rulesets. */
 #include "worker/sandbox/enforce.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -118,6 +119,7 @@ add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version,
 	uint64_t		 access;
 	size_t			 i;
 
+	assert(ruleset != -1 && version >= 1);
 	for (i = 0; i < plan->n; i++) {
 		r = &plan->rules[i];
 		/* A symlink may lead out of the parent's rights. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -125,6 +126,7 @@ enforce_ns_setup(const struct plan *plan, const char *hide, uid_t uid,
 	if (open_namespaces(plan->net_off, e) == -1 ||
 	    enforce_landlock(plan, false, e, &ruleset) == -1)
 		return -1;
+	assert(e->nsset.fds[NSSET_RULESET] == -1);
 	e->nsset.fds[NSSET_RULESET] = ruleset;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (ruleset != -1 && landlock_join(ruleset) == -1) ||
@@ -171,6 +173,7 @@ enforce_ns(const struct plan *plan, const char *hide, int leave,
 
 	if (plan->net_off)
 		flags |= CLONE_NEWNET;
+	assert(e->mounted.nlocks == 0 && e->mounted.made_len == 0);
 	if (pipe2(pipe, O_CLOEXEC) == -1)
 		return enforce_ns_failed(e, "pipe");
 	if ((pid = syscall(SYS_clone, flags, 0, 0, 0, 0)) == -1 &&

@@ -132,6 +132,8 @@ holder_send_hello(enum hello_kind kind, const struct enforced *e)
 	union ctl_room	 room;
 	int		 fds[FDS_MAX], i, n = 0;
 
+	assert(e->mounted.nlocks <= MOUNTED_LOCKS &&
+	    e->mounted.made_len <= MOUNTED_MADE);
 	memset(&h, 0, sizeof(h));
 	memset(&m, 0, sizeof(m));
 	h.kind = kind;
@@ -239,6 +241,7 @@ publish_mounted(const struct holders *hs)
 			mounted_inodes_all();
 		if (h->more_files)
 			mounted_inodes_all();
+		assert(h->nfiles <= MOUNTED_FILES);
 		mounted_inodes_add(h->files, h->nfiles);
 	}
 	mounted_inodes_end();
@@ -375,6 +378,7 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 {
 	int	 fds[FDS_MAX], i, n = 0, got;
 
+	assert(!h->greeted && h->locks == NULL && h->nlocks == 0);
 	if ((got = (int)fd_take_rights(m, fds, FDS_MAX)) > FDS_MAX)
 		got = FDS_MAX;
 	h->nsset.net_off = hello->net_off;
@@ -395,6 +399,7 @@ take_rest(struct holder *h, const struct hello *hello, const char *made)
 {
 	size_t	 len = hello->made_len, size;
 
+	assert(h->made_len == 0 && h->files == NULL);
 	size = hello->nfiles * sizeof(struct mounted_inodes);
 	if ((h->made = malloc(len + 1)) == NULL ||
 	    (h->files = malloc(size + 1)) == NULL)
@@ -462,6 +467,7 @@ holder_on_sock(void *arg)
 	struct holders	*hs = h->holders;
 	bool		 was_ready = h->state == HOLDER_READY;
 
+	assert(h->sock != -1 && h->state != HOLDER_FAILED);
 	if (!holder_recv_hello(h)) {
 		holder_fail(h, "its process was killed");
 		/* It worked before: the next one may, so do not wait. */
@@ -480,6 +486,7 @@ holder_start(struct holder *h, const struct plan *plan)
 	pid_t	 pid;
 
 	assert(h->sock == -1 && h->pid == 0 && h->made == NULL);
+	assert(h->nlocks == 0 && h->nfiles == 0 && h->line.user == NULL);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
 		return -1;
 	h->sock = pair[0];
@@ -628,6 +635,7 @@ holder_new(struct holders *hs, struct buf *key, bool confined)
 	fsagent_line_init(&h->line);
 	nsset_init(&h->nsset);
 	TAILQ_INSERT_TAIL(&hs->list, h, entry);
+	assert(hs->n < LIMIT_POLICIES);
 	hs->n++;
 	return h;
 }
@@ -799,6 +807,7 @@ holders_free(struct holders **hsp)
 		holder_free(h);
 	until = clock_ms() + CLEANUP_MS;
 	while ((r = TAILQ_FIRST(&hs->cleanups)) != NULL) {
+		assert(r->pidfd != -1);
 		p.fd = r->pidfd;
 		now = clock_ms();
 		holder_clean_up(hs, r, poll(&p, 1,

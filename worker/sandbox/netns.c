@@ -54,6 +54,7 @@ netns_fini(struct netns *s)
 {
 	size_t	 i;
 
+	assert(s->n <= NETNS_LISTENERS);
 	fd_close(&s->ns);
 	for (i = 0; i < s->n; i++)
 		fd_close(&s->listener[i].fd);
@@ -211,7 +212,7 @@ netns_make(struct netns *s, int user, size_t n)
 	int			 pair[2], r, saved;
 	pid_t			 pid;
 
-	assert(n <= NETNS_LISTENERS && s->n == 0);
+	assert(n <= NETNS_LISTENERS && s->n == 0 && s->ns == -1);
 	if (user == -1)
 		return netns_listen_here(s, n);
 	if (fd_packet_pair(pair) == -1)

@@ -5,6 +5,7 @@
 
 #include <linux/openat2.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ remember_file(struct mounted *out, int fd)
 {
 	struct stat	 st;
 
+	assert(out->nfiles <= MOUNTED_FILES);
 	if (fstat(fd, &st) == -1 || out->nfiles == MOUNTED_FILES) {
 		out->more_files = true;
 		return;
@@ -61,6 +63,7 @@ sbmount_put(struct sbmount *m, int tree, int fd, const char *path)
 {
 	int	 rv;
 
+	assert(tree != -1 && fd != -1);
 	remember_file(m->out, fd);
 	rv = move_mount(tree, "", fd, "",
 	    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
@@ -271,6 +274,7 @@ sbmount_look_at(struct sbmount *m, struct place *p)
 	const char	*path = p->rule->path;
 	char		 self[FD_SELF_MAX];
 
+	assert(p->fd == -1 && p->real == NULL && p->missing == NULL);
 	if ((p->fd = open(path, O_PATH | O_CLOEXEC)) == -1)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
 		    look_for(m, p) : sbmount_failed(m, "looking at", path);
@@ -298,6 +302,7 @@ find_again(struct sbmount *m, const struct place *p)
 	struct stat	 st;
 	int		 fd;
 
+	assert(p->fd != -1);
 	if ((fd = sbmount_open(p->real)) == -1)
 		return sbmount_failed(m, "finding again", p->real);
 	if (mask_of(m, p->real) == NULL && (fstat(fd, &st) == -1 ||
@@ -377,6 +382,7 @@ cover_missing(struct sbmount *m, const struct place *p)
 	struct stat	 st;
 	int		 fd, rv;
 
+	assert(p->fd == -1 && p->real == NULL);
 	/* The rule only grants, or does not apply to new files. */
 	if (p->rule->kind == PLAN_WRITE ||
 	    (p->rule->if_exists && p->rule->kind == PLAN_DENY))
@@ -467,6 +473,7 @@ sbmount_allow(struct sbmount *m, struct place *p)
 {
 	int	 fd, rv, tree;
 
+	assert(p->tree != -1 && p->rule->kind != PLAN_DENY);
 	if (restrict_tree(p) == -1)
 		return sbmount_failed(m, "restricting", p->real);
 	if (p->link != NULL && put_link(m, p) == -1)
@@ -562,8 +569,10 @@ apply_all(struct sbmount *m)
 		if (m->plan->rules[i].kind != PLAN_HIDE)
 			order[n++] = &m->places[i];
 	qsort(order, n, sizeof(struct place *), sbmount_compare_places);
-	for (i = 0; i < n && rv == 0; i++)
+	for (i = 0; i < n && rv == 0; i++) {
+		assert(order[i]->rule->kind != PLAN_HIDE);
 		rv = apply(m, order[i]);
+	}
 	free(order);
 	return rv;
 }
@@ -576,6 +585,7 @@ new_root(struct sbmount *m)
 {
 	int	 fd, root;
 
+	assert(m->old_root == -1 && m->nmasks == 0);
 	if ((m->old_root = open("/", O_PATH | O_CLOEXEC)) == -1 ||
 	    (root = open("/", O_PATH | O_CLOEXEC)) == -1)
 		return sbmount_failed(m, "opening", "/");

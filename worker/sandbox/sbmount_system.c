@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <sys/statfs.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -103,6 +104,8 @@ sbmount_copy_nodes(struct sbmount *m)
 {
 	size_t	 i;
 
+	static_assert(sizeof(nodes) / sizeof(nodes[0]) - 1 <= SBMOUNT_NODES,
+	    "room for the nodes");
 	for (i = 0; i < SBMOUNT_NODES; i++)
 		m->nodes[i] = -1;
 	for (i = 0; nodes[i] != NULL; i++)
@@ -210,6 +213,7 @@ sbmount_look_at_pattern(struct sbmount *m, struct place *p)
 	char	 base[PATH_MAX], real[PATH_MAX], self[FD_SELF_MAX];
 	ssize_t	 n;
 
+	assert(p->fd == -1 && p->real == NULL);
 	if (pathglob_base(p->rule->path, base, sizeof(base)) == -1)
 		return sbmount_failed(m, "hiding", p->rule->path);
 	/* Without search permission for us commands have none either. */
@@ -286,6 +290,7 @@ sbmount_system_find_name(struct walk *w, const FTSENT *e)
 	const char	*rest = e->fts_path + w->real_len;
 	size_t		 len = strlen(rest);
 
+	assert(w->base_len < sizeof(w->name));
 	if (len >= sizeof(w->name) - w->base_len)
 		return false;
 	memcpy(w->name + w->base_len, rest, len + 1);

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +132,7 @@ sbmount_links_next(struct sbmount_links *l)
 	const char	*end = l->path + l->at;
 	struct stat	 st;
 
+	assert(l->at <= strlen(l->path));
 	if (l->n > 0) {
 		/* A dangling symlink is the last. */
 		if (l->n > SBMOUNT_LINKS ||
@@ -270,6 +272,7 @@ sbmount_way_remember(struct mounted *out, const char *path, int fd)
 {
 	size_t	 len = strlen(path) + 1;
 
+	assert(out->made_len <= sizeof(out->made) && fd != -1);
 	if (len > sizeof(out->made) - out->made_len ||
 	    out->nlocks >= MOUNTED_LOCKS) {
 		errno = E2BIG;

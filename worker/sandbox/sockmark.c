@@ -135,6 +135,7 @@ sockmark_refuse(const struct sockmark_fd *p, uint64_t id, int error)
 {
 	struct seccomp_notif_resp	 r;
 
+	assert(error > 0);
 	memset(&r, 0, sizeof(r));
 	r.id = id;
 	r.error = -error;
@@ -183,6 +184,7 @@ sockmark_answer(const struct sockmark_fd *p, const struct seccomp_notif *n)
 static void
 sockmark_drop(struct sockmark_fd *p)
 {
+	assert(p->fd != -1);
 	TAILQ_REMOVE(&p->sockmark->listeners, p, entry);
 	io_stop(&p->ev);
 	fd_close(&p->fd);
