@@ -131,6 +131,7 @@ proxy_link_on_death(void *arg, const char *why)
 	struct proxy_link	*l = arg;
 	struct proxied		*p;
 
+	assert(l->helper.chan == NULL);
 	(void)why;
 	if (!TAILQ_EMPTY(&l->all) && !l->is_ending(l->arg))
 		log_warnx(PROGRAM " ended: commands with a managed network "
@@ -190,6 +191,7 @@ send_list(struct proxied *p, const struct netrules_patterns *from,
 			    &out, -1);
 			sum = out.n_pattern = 0;
 		}
+		assert(out.n_pattern < from->n);
 		out.pattern[out.n_pattern++] = at;
 		sum += len + 4;
 	}

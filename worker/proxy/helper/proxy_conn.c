@@ -79,6 +79,7 @@ conn_finish(struct proxy_conn *c)
 {
 	if (c->state == CONN_DEAD)
 		return;
+	assert(c->query == NULL && c->connect == NULL);
 	proxy_side_close(&c->server);
 	conn_set_state(c, CONN_CLOSING);
 	if (c->client.out.len == 0)
@@ -200,6 +201,7 @@ conn_send(struct proxy_conn *c, struct proxy_side *s, const void *data,
 static void
 conn_half_close(struct proxy_conn *c)
 {
+	assert(c->state == CONN_TUNNEL);
 	if (c->client.is_eof && c->server.out.len == 0)
 		proxy_side_shut(&c->server);
 	if (c->server.is_eof && c->client.out.len == 0)
@@ -234,6 +236,7 @@ conn_pump(struct proxy_conn *c, struct proxy_side *from,
 {
 	ssize_t	 n;
 
+	assert(c->state == CONN_TUNNEL && to->out.len == 0);
 	if (from->is_bulk)
 		n = conn_splice(c, from, to);
 	else if ((n = conn_read(c, from)) > 0)
@@ -246,6 +249,7 @@ conn_pump(struct proxy_conn *c, struct proxy_side *from,
 void
 conn_tunnel(struct proxy_conn *c)
 {
+	assert(c->server.fd != -1);
 	conn_set_state(c, CONN_TUNNEL);
 	conn_send(c, &c->server, buf_data(&c->in), c->in.len);
 	buf_fini(&c->in);
@@ -347,6 +351,7 @@ proxy_conn_start(struct proxy_net *net, int fd,
 	struct proxy_conn	*c;
 	char			 text[INET_ADDRSTRLEN] = "?";
 
+	assert(fd != -1 && net->n < LIMIT_NET_CONNECTIONS);
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return -1;
 	c->net = net;

@@ -87,6 +87,7 @@ attempt_end(struct attempt *t)
 {
 	if (t->fd == -1)
 		return;
+	assert(t->all->running > 0);
 	io_stop(&t->ev);
 	fd_close(&t->fd);
 	t->all->running--;
@@ -126,6 +127,7 @@ attempt_on_ready(void *arg)
 	int			 error = 0, fd;
 	socklen_t		 len = sizeof(error);
 
+	assert(t->fd != -1 && c->running > 0);
 	if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
 		error = errno;
 	if (error == 0) {
@@ -183,6 +185,7 @@ connect_on_next(void *arg)
 	struct proxy_connect	*c = arg;
 	struct attempt		*t;
 
+	assert(c->next <= c->n && c->running <= c->next);
 	while (c->next < c->n) {
 		t = &c->attempt[c->next];
 		t->all = c;

@@ -130,6 +130,7 @@ conn_http_upload(struct proxy_conn *c)
 {
 	ssize_t	 n;
 
+	assert(c->state == CONN_EXCHANGE && !c->up.is_over);
 	if ((n = conn_read(c, &c->client)) == -1 || n == -2)
 		return;
 	if (n == 0) {
@@ -151,6 +152,7 @@ conn_http_upload(struct proxy_conn *c)
 static void
 exchange_done(struct proxy_conn *c, bool has_rest)
 {
+	assert(c->state == CONN_EXCHANGE && c->in.len >= c->head_len);
 	buf_fini(&c->reply);
 	if (c->head_len > 0)
 		buf_drain(&c->in, c->head_len);
@@ -267,6 +269,7 @@ conn_http_download(struct proxy_conn *c)
 	char	*scratch = c->net->shared->scratch;
 	ssize_t	 n;
 
+	assert(c->state == CONN_EXCHANGE && c->server.fd != -1);
 	n = recv(c->server.fd, scratch, LIMIT_NET_BUFFER, MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;

@@ -111,6 +111,7 @@ judge_on_connected(void *arg, int fd, int error)
 				    1] = "";
 	int			 n;
 
+	assert(c->state == CONN_CONNECTING);
 	c->connect = NULL;
 	if (fd == -1) {
 		conn_failed(c, error);
@@ -133,6 +134,7 @@ judge_on_connected(void *arg, int fd, int error)
 	    "%s%s%s\r\n", host, host,
 	    auth[0] != '\0' ? "Proxy-Authorization: Basic " : "", auth,
 	    auth[0] != '\0' ? "\r\n" : "");
+	assert(n > 0 && (size_t)n < sizeof(text));
 	conn_send(c, &c->server, text, (size_t)n);
 	explicit_bzero(text, sizeof(text));
 	explicit_bzero(auth, sizeof(auth));
@@ -146,6 +148,7 @@ conn_on_upstream(struct proxy_conn *c)
 	size_t			 len;
 	ssize_t			 n;
 
+	assert(c->state == CONN_UPSTREAM);
 	if ((n = conn_read(c, &c->server)) == -1 || n == -2)
 		return;
 	if (n == 0 || buf_put(&c->reply, c->net->shared->scratch,
@@ -171,6 +174,7 @@ static void
 connect_to(struct proxy_conn *c, const struct netaddr *list, size_t n,
     uint16_t port)
 {
+	assert(c->connect == NULL && c->query == NULL);
 	if (c->state != CONN_CONNECTING)
 		conn_set_state(c, CONN_CONNECTING);
 	proxy_side_close(&c->server);
@@ -187,6 +191,7 @@ on_via_names(void *arg, const struct netaddr *list, size_t n)
 {
 	struct proxy_conn	*c = arg;
 
+	assert(c->via != NULL && c->state == CONN_CONNECTING);
 	c->query = NULL;
 	connect_to(c, list, n, c->via->port);
 	conn_update(c);
@@ -272,6 +277,7 @@ keep_addresses(struct proxy_conn *c, const struct netaddr *list, size_t n)
 		if (r != NET_ALLOW && worst != NET_LOCAL)
 			worst = r;
 	}
+	assert(n <= PROXY_NAMES_MAX);
 	memcpy(c->list, list, n * sizeof(*list));
 	c->n = n;
 	return worst;
@@ -283,6 +289,7 @@ conn_reach(struct proxy_conn *c)
 {
 	bool	 is_via;
 
+	assert(c->n > 0 && c->n <= PROXY_NAMES_MAX);
 	if (choose_proxy(c) == -1) {
 		conn_failed(c, EINVAL);
 		return;
@@ -380,6 +387,7 @@ conn_ask(struct proxy_conn *c)
 {
 	Ipc__ProxyAsk	 out = IPC__PROXY_ASK__INIT;
 
+	assert(c->question == 0);
 	c->question = out.id = ++c->net->shared->last_question;
 	c->is_asked = true;
 	out.protocol = c->protocol;
@@ -409,6 +417,7 @@ conn_judge(struct proxy_conn *c)
 	enum net_reason	 why;
 
 	conn_set_state(c, CONN_JUDGING);
+	assert(c->query == NULL && c->connect == NULL && c->question == 0);
 	c->is_asked = c->is_override = false;
 	if (c->protocol == IPC__PROXY_PROTOCOL__SOCKS5_TCP &&
 	    (why = netrules_mode(&c->net->rules, NULL)) != NET_ALLOW) {

@@ -202,6 +202,7 @@ take_addresses(struct proxy_query *q, const struct ares_addrinfo *ai)
 	const struct ares_addrinfo_node	*a;
 	struct netaddr			*to;
 
+	assert(q->n == 0);
 	for (a = ai->nodes; a != NULL && q->n < PROXY_NAMES_MAX;
 	    a = a->ai_next) {
 		to = &q->list[q->n];

@@ -148,6 +148,7 @@ listeners_turn(struct process *p)
 	bool		 on = p->net.n < LIMIT_NET_CONNECTIONS;
 	struct listener	*l;
 
+	assert(p->n <= LISTENERS);
 	for (l = p->listener; l < p->listener + p->n; l++) {
 		if (l->is_on == on)
 			continue;
@@ -185,6 +186,7 @@ listener_on_ready(void *arg)
 	socklen_t		 len;
 	int			 fd, i;
 
+	assert(l->fd != -1 && l->is_on);
 	for (i = 0; i < ACCEPT_TURN && p->net.n < LIMIT_NET_CONNECTIONS;
 	    i++) {
 		memset(&from, 0, sizeof(from));

@@ -1,6 +1,8 @@
 /* SOCKS5 on a connection (RFC 1928). */
 #include "worker/proxy/helper/proxy_conn_priv.h"
 
+#include <assert.h>
+
 #include "worker/proxy/helper/socks5.h"
 
 /* The greeting.  Whether a request may follow. */
@@ -36,6 +38,7 @@ conn_socks_input(struct proxy_conn *c)
 	uint8_t	 out[SOCKS5_REPLY_MAX];
 	size_t	 used;
 
+	assert(c->state == CONN_GREETING || c->state == CONN_HEAD);
 	c->protocol = IPC__PROXY_PROTOCOL__SOCKS5_TCP;
 	if (c->state == CONN_GREETING && !socks_greet(c))
 		return;
