@@ -114,6 +114,7 @@ fsjobs_get(struct rpc *rpc)
 static void
 handle_release(struct handle *h)
 {
+	assert(h->jobs > 0);
 	if (--h->jobs > 0 || !h->closed)
 		return;
 	fd_close(&h->fd);
@@ -149,6 +150,7 @@ resume_receiving(struct fsjobs *f)
 	TAILQ_FOREACH(j, &f->jobs, entry)
 		if (j->paused && may_receive(j) &&
 		    io_start(&j->ev) == 0) {
+			assert(f->paused > 0);
 			j->paused = false;
 			f->paused--;
 		}
@@ -291,6 +293,7 @@ fsjobs_fail(struct job *j, int error, enum fsop_why why)
 {
 	const char	*text;
 
+	assert(error != 0 || why != FSWHY_NONE);
 	j->answer.r.error = error;
 	j->answer.r.why = why;
 	if (why == FSWHY_NO_SANDBOX) {
@@ -381,6 +384,7 @@ grant_memory(struct rpc *rpc)
 
 	while ((j = TAILQ_FIRST(&f->requesting)) != NULL &&
 	    may_grant(f, j->answer.request)) {
+		assert(j->is_requesting && j->granted == 0);
 		TAILQ_REMOVE(&f->requesting, j, request_entry);
 		j->is_requesting = false;
 		f->granted += j->granted = j->answer.request;
@@ -399,6 +403,7 @@ start_job(struct job *j)
 {
 	struct fsjobs	*f = j->rpc->fsjobs;
 
+	assert(j->fd == -1 && !j->paused && !j->is_requesting);
 	if (holder_state(j->holder) == HOLDER_FAILED) {
 		fsjobs_fail(j, 0, FSWHY_NO_SANDBOX);
 		return -1;
@@ -610,6 +615,7 @@ handle_add(struct rpc *rpc, const char *id, size_t len)
 void
 handle_close(struct rpc *rpc, struct handle *h)
 {
+	assert(!h->closed);
 	map_del(&rpc->fsjobs->handles, &h->node);
 	h->closed = true;
 	h->jobs++;

@@ -127,7 +127,7 @@ httpjobs_send_answer(struct exchange *x)
 	struct rpc_b64	 part;
 	struct buf	 body;
 
-	assert(req != NULL);
+	assert(req != NULL && x->rpc->httpjobs->held_bytes >= x->body.len);
 	buf_init(&body, LIMIT_HTTP_BODY);
 	x->req = NULL;
 	if (x->body.len > 0 && B64_ENCODED_LEN(x->body.len) + x->fields.len +
@@ -163,6 +163,7 @@ answer_ready(struct rpc *rpc)
 		 * Move x first: if sending ends the connection, that frees all
 		 * of ready.
 		 */
+		assert(x->is_ready && x->req != NULL);
 		TAILQ_REMOVE(&h->ready, x, entry);
 		x->is_ready = false;
 		TAILQ_INSERT_TAIL(&h->all, x, entry);
@@ -258,6 +259,7 @@ httpjobs_on_done(struct http_call *c, const char *error, bool refused)
 	struct exchange	*x = (struct exchange *)c;
 	struct rpc_req	*req = x->req;
 
+	assert(!x->is_ready);
 	if (req != NULL && error != NULL) {
 		x->req = NULL;
 		httpjobs_fail(req, error, refused);
@@ -352,6 +354,7 @@ exchange_start(struct exchange *x)
 	struct http_call	*c = &x->call;
 	struct http_order	*o = &x->order;
 
+	assert(x->req != NULL && x->status == 0 && !x->is_ready);
 	c->events = &events;
 	c->method = o->method;
 	c->url = o->url;

@@ -199,6 +199,7 @@ add_settings(struct netrules *r, const Ipc__Settings *set, bool is_default)
 static void
 net_free(struct net *n)
 {
+	assert(!n->is_added && !n->is_sunk);
 	netrules_fini(&n->wish.rules);
 	free(n->id);
 	free(n);
@@ -348,6 +349,7 @@ question_end(struct question *q, Ipc__ProxyVerdict verdict,
 {
 	struct netjobs	*jobs = q->net->rpc->netjobs;
 
+	assert(jobs->n > 0);
 	proxied_answer(&q->net->proxied, q->proxy_id, verdict, reason);
 	TAILQ_REMOVE(&jobs->questions, q, entry);
 	jobs->n--;
@@ -502,6 +504,7 @@ net_on_gone(struct proxied *p, bool is_lost)
 {
 	struct net	*n = (struct net *)p;
 
+	assert(n->is_added);
 	(void)is_lost;
 	n->is_added = false;
 	/* Nobody is there to hear it; this only forgets them. */
@@ -532,6 +535,7 @@ net_on_forgotten(struct sink *k)
 {
 	struct net	*n = net_of(k);
 
+	assert(n->is_sunk);
 	n->is_sunk = false;
 	net_close(n);
 	if (!n->is_added)
@@ -546,6 +550,7 @@ static const struct sink_ops	 net_sink_ops = {
 void
 net_attach(struct net *n, struct proc *p)
 {
+	assert(!n->is_sunk);
 	if (!n->is_added) {
 		net_free(n);
 		return;
@@ -576,6 +581,7 @@ describe(struct net *n, const struct netns *ns, char ***envp,
 	uint16_t		 inner[NETNS_LISTENERS];
 	size_t			 i;
 
+	assert(ns->n == (n->has_socks ? 2U : 1U) || n->is_bridge);
 	memset(&ports, 0, sizeof(ports));
 	for (i = 0; i < ns->n; i++) {
 		out[i].fd = ns->listener[i].fd;
@@ -660,6 +666,7 @@ net_open(struct net *n, char ***envp, struct spawn *sp,
 	size_t			 want = n->has_socks ? 2 : 1;
 	int			 user = -1;
 
+	assert(!n->is_added && !n->is_sunk);
 	*out = NULL;
 	/* Another proxy would not know the administrator's rules. */
 	if (n->is_bridge && (n->wish.rules.is_bound || (want =

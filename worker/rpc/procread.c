@@ -1,6 +1,7 @@
 /* Reads of retained output, answered now or later. */
 #include "worker/rpc/procread.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ procread_cut(const struct proc *p, const struct proc_read *r, struct extract *x)
 {
 	struct chunk	*c;
 
+	assert(x->end != NULL && x->end->seq > r->after_seq);
 	x->is_part = true;
 	x->next_seq = x->end->seq;
 	if (p->retain.exit_seq <= r->after_seq ||

@@ -208,6 +208,7 @@ send_long(struct rpc *rpc, const struct b64_answer *answer,
 {
 	struct b64_answer	*a;
 
+	assert(answer->end == answer->part + 1);
 	if ((a = malloc(sizeof(*a))) == NULL) {
 		rpc_give_up(rpc);
 		return;
@@ -621,6 +622,7 @@ rpc_on_conn(void *arg, struct conn *c)
 	if (c != NULL)
 		return;
 	rpc_cancel_all(rpc);
+	assert(rpc->nwaiting == 0 && TAILQ_EMPTY(&rpc->starts));
 	pathwatcher_clear(rpc->watcher);
 }
 

@@ -202,6 +202,7 @@ start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
 	struct proc	*pr;
 	const char	*what;
 
+	assert(!st->lookup_pending && !st->cancelled);
 	if (st->holder != NULL)
 		st->sp.nsset = holder_nsset(st->holder);
 	if (session_is_closing(rpc->session)) {
@@ -391,6 +392,7 @@ start_when_ready(struct rpc *rpc, struct rpc_req *req, struct start *st)
 {
 	const char	*path;
 
+	assert(!st->lookup_pending && !st->cancelled);
 	if (!st->lookup_done && (path = find_uncached(st)) != NULL) {
 		rpc_start_lookup(rpc, req, st, path);
 	} else if (start_sandbox_state(st) == HOLDER_READY &&
