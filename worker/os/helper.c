@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -168,7 +169,10 @@ helper_on_end(void *arg, int error)
 static void
 helper_on_idle(void *arg)
 {
-	helper_stop(arg);
+	struct helper	*h = arg;
+
+	assert(h->chan != NULL);
+	helper_stop(h);
 }
 
 static int
@@ -177,6 +181,7 @@ helper_start(struct helper *h)
 	const struct helper_program	*p = h->program;
 	int				 pair[2];
 
+	assert(h->chan == NULL);
 	errno = ENOENT;
 	if (h->exe == -1 || fd_packet_pair(pair) == -1)
 		return -1;
@@ -240,6 +245,7 @@ helper_stop(struct helper *h)
 bool
 helper_reaped(struct helper *h, pid_t pid, int status, bool quiet)
 {
+	assert(pid > 0);
 	if (pid != h->pid)
 		return false;
 	h->pid = 0;

@@ -318,6 +318,8 @@ discard(struct pcgroups *c, unsigned number)
 	char	 name[16];
 
 	assert(number >= 1 && number <= c->n);
+	assert(c->state[number - 1] == GROUP_KILLED ||
+	    c->state[number - 1] == GROUP_SPENT);
 	pcgroup_name_of(number, name);
 	if (remove_dir(c->dir, name) == -1 && errno != ENOENT) {
 		c->state[number - 1] = GROUP_SPENT;
@@ -339,6 +341,7 @@ pcgroup_make(struct pcgroups *c)
 			break;
 	if (i == c->n && pcgroup_grow(c) == -1)
 		return 0;
+	assert(c->state[i] == GROUP_NONE);
 	pcgroup_name_of(i + 1, name);
 	if (pcgroup_make_dir(c->dir, name) == -1) {
 		/* Left over from another worker: it may become usable. */
@@ -411,6 +414,8 @@ pcgroups_give_back(struct pcgroups *c, unsigned *number)
 {
 	if (c == NULL || *number == 0)
 		return;
+	assert(*number <= c->n && (c->state[*number - 1] == GROUP_USED ||
+	    c->state[*number - 1] == GROUP_KILLED));
 	if (c->state[*number - 1] == GROUP_KILLED)
 		discard(c, *number);
 	else
@@ -426,6 +431,8 @@ pcgroups_kill(struct pcgroups *c, unsigned number)
 
 	if (c == NULL || number == 0)
 		return;
+	assert(number <= c->n && c->state[number - 1] != GROUP_NONE &&
+	    c->state[number - 1] != GROUP_FREE);
 	c->state[number - 1] = GROUP_KILLED;
 	pcgroup_name_of(number, name);
 	as_owner();

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -25,6 +26,7 @@ rlimits_add(struct rlimits *l, int resource, uint64_t soft, uint64_t hard)
 	struct rlimit	 own;
 	size_t		 i;
 
+	assert(l->n <= RLIMITS_MAX);
 	/* Of two values for a resource the lower one applies. */
 	for (i = 0; i < l->n && l->rlimit[i].resource != resource; i++)
 		continue;

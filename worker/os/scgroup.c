@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -151,6 +152,7 @@ scgroup_leave(int out, int error)
 void
 scgroup_return(const struct scgroup *g)
 {
+	assert(g->in != -1);
 	/* Commands would be born outside. */
 	if (move_here(g->in) == -1)
 		fatal("TasksMax");
