@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -69,6 +70,7 @@ move(struct way *w)
 {
 	ssize_t	 n;
 
+	assert(w->at + w->len <= sizeof(w->data));
 	if (w->len == 0 && !w->is_eof) {
 		if ((n = read(w->from, w->data, sizeof(w->data))) == -1)
 			return is_passing(errno) ? 0 : -1;
@@ -113,6 +115,7 @@ await(const struct way *up, const struct way *down)
 static void
 end_down(struct way *down)
 {
+	assert(down->is_eof && down->len == 0 && !down->is_over);
 	fprintf(stderr, "eof %" PRIu64 "\n", down->total);
 	close(down->to);
 	down->is_over = true;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -167,6 +168,7 @@ door_address(const char *token, struct sockaddr_un *sun)
 	sun->sun_family = AF_UNIX;
 	n = snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "%s%s",
 	    DOOR_PREFIX, token);
+	assert(n > 0 && (size_t)n < sizeof(sun->sun_path) - 1);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 	    (size_t)n);
 }
@@ -246,6 +248,7 @@ forward_lend(int fd, int door)
 			    { door, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	char		 ignored[64];
 
+	assert(fd != -1 && door != -1);
 	if ((p[2].fd = end_signals()) == -1)
 		return sock_complain("signals", strerror(errno));
 	for (;;) {
