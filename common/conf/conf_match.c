@@ -82,6 +82,7 @@ same_bits(const struct address *a, const struct address *b, unsigned bits)
 {
 	unsigned	 i;
 
+	assert(bits <= b->bits);
 	for (i = 0; i < bits; i++)
 		if (((a->byte[i / 8] ^ b->byte[i / 8]) >> (7 - i % 8)) & 1)
 			return false;

@@ -511,6 +511,7 @@ close_frame(struct reader *r)
 	const struct frame	*f = &r->stack[--r->depth];
 	struct json_tok		*t = &r->j->toks[f->tok];
 
+	assert(f->tok < r->j->ntoks);
 	t->len = (uint32_t)(r->p - r->j->text) - t->pos;
 	t->next = r->j->ntoks;
 	return t->type == JSON_OBJECT ? check_keys(r, f->tok, f->n) : 0;
@@ -603,6 +604,7 @@ json_alloc(struct json *j, size_t n, size_t size)
 	struct json_block	*b = j->blocks;
 	size_t			 room;
 
+	assert(b == NULL || b->used <= b->size);
 	if (__builtin_mul_overflow(n, size, &n) || n > SIZE_MAX / 2) {
 		errno = ENOMEM;
 		return NULL;

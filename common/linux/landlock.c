@@ -56,6 +56,7 @@ landlock_allow(int ruleset, int fd, uint64_t access)
 	struct beneath	 b;
 	struct stat	 st;
 
+	assert(ruleset != -1 && fd != -1);
 	if (fstat(fd, &st) == -1)
 		return -1;
 	memset(&b, 0, sizeof(b));

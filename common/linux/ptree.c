@@ -39,6 +39,7 @@ pids_add(struct pids *p, pid_t pid)
 	pid_t	*list;
 	size_t	 cap;
 
+	assert(p->n <= p->cap);
 	if (p->n == p->cap) {
 		cap = p->cap == 0 ? LIST_FIRST : p->cap * 2;
 		if ((list = reallocarray(p->list, cap, sizeof(*list))) ==

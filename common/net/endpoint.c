@@ -1,6 +1,7 @@
 #include "common/net/endpoint.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +165,8 @@ endpoint_address(const struct endpoint *ep, union endpoint_address *a)
 	memset(a, 0, sizeof(*a));
 	if (ep->kind == ENDPOINT_UNIX) {
 		a->un.sun_family = AF_UNIX;
-		/* Fits: endpoint_parse() has checked the length. */
+		/* endpoint_parse() has checked the length. */
+		assert(strlen(ep->path) < sizeof(a->un.sun_path));
 		strcpy(a->un.sun_path, ep->path);
 		return sizeof(a->un);
 	}

@@ -21,6 +21,7 @@
 static uint64_t
 clamp(uint64_t n, uint64_t low, uint64_t high)
 {
+	assert(low <= high);
 	return n < low ? low : n > high ? high : n;
 }
 
@@ -38,6 +39,7 @@ inflight_init(struct inflight *f, uint64_t pos, uint64_t first, uint64_t min)
 bool
 inflight_must_ask(const struct inflight *f, uint64_t pos)
 {
+	assert(pos >= f->asked);
 	return !f->is_asked &&
 	    (f->is_probing || pos - f->asked >= f->limit / 2);
 }
@@ -179,6 +181,7 @@ inflight_resume(struct inflight *f, uint64_t pos, uint64_t now)
 bool
 inflight_is_full(const struct inflight *f, uint64_t pos)
 {
+	assert(pos >= f->read);
 	if (f->is_probing && f->ahead > alone(f))
 		return true;
 	/* The rate of a line that is not known yet may be that of a burst. */

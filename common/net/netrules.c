@@ -49,6 +49,7 @@ netrules_add(struct netrules *r, enum netrules_list l, const char *pattern)
 	size_t				 len = strlen(pattern) + 1, cap;
 	char				*text;
 
+	assert(l < NETRULES_LISTS && p->len <= p->cap);
 	if (p->n >= LIMIT_NET_RULES) {
 		errno = E2BIG;
 		return -1;

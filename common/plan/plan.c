@@ -93,6 +93,7 @@ plan_add(struct plan *p, enum plan_kind kind, bool if_exists,
 	struct plan_rule	*more;
 	size_t			 n = p->n, len = strlen(path);
 
+	assert(n <= LIMIT_SANDBOX_RULES && p->bytes <= LIMIT_SANDBOX_PATHS);
 	if (n >= LIMIT_SANDBOX_RULES || len > LIMIT_SANDBOX_PATHS - p->bytes) {
 		errno = E2BIG;
 		return -1;
@@ -259,6 +260,7 @@ drop_idle(struct plan *p)
 	bool			 takes, idle;
 	int			 most = most_rights(p);
 
+	assert(p->n <= LIMIT_SANDBOX_RULES);
 	for (i = 0; i < p->n; i++) {
 		r = p->rules[i];
 		r.may_miss = false;
@@ -277,6 +279,7 @@ drop_idle(struct plan *p)
 		}
 		r.may_miss = r.if_exists && (takes || idle);
 		r.if_exists |= !takes && !idle;
+		assert(depth < LIMIT_SANDBOX_RULES);
 		up[depth].path = r.path;
 		up[depth].rights = plan_rights(&r);
 		up[depth].most = r.if_exists && over != NULL ?

@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <assert.h>
+
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/rundirs.h"
@@ -30,6 +32,7 @@ successor_pause(struct successor *s, uint64_t *ms_out)
 {
 	uint64_t	 now = clock_ms();
 
+	assert(s->pause > 0 && s->pause <= MAX_MS);
 	if (s->is_last)
 		return -1;
 	s->is_last = now + s->pause >= s->until;

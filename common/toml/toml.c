@@ -41,6 +41,7 @@ toml_free(struct toml **tp)
 static void
 toml_append(struct toml_value *parent, struct toml_value *v)
 {
+	assert(v->next == NULL && parent->last != v);
 	if (parent->last == NULL)
 		parent->first = v;
 	else
@@ -54,6 +55,8 @@ toml_add(struct toml *t, struct toml_value *parent, struct span name,
 {
 	struct toml_value	*v;
 
+	assert(parent == NULL || parent->type == TOML_TABLE ||
+	    parent->type == TOML_ARRAY);
 	if (t->n >= TOML_VALUES_MAX ||
 	    (parent != NULL && parent->depth >= TOML_DEPTH_MAX)) {
 		errno = E2BIG;

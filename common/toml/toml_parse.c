@@ -1,6 +1,7 @@
 /* The grammar: tables, keys, arrays. */
 #include "common/toml/toml_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -134,6 +135,7 @@ enter(struct toml_parser *p, struct toml_value *table, struct span key,
 {
 	struct toml_value	*v = toml_member(p->t, table, key);
 
+	assert(table->type == TOML_TABLE);
 	if (v == NULL) {
 		if ((v = add(p, table, key, TOML_TABLE)) != NULL)
 			v->origin = origin;

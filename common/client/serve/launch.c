@@ -181,6 +181,7 @@ execsrv_launched_status(struct launched *l)
 	pid_t	 pid;
 	int	 status;
 
+	assert(l->pid > 0);
 	while ((pid = waitpid(l->pid, &status, 0)) == -1 && errno == EINTR)
 		continue;
 	l->pid = 0;

@@ -105,6 +105,7 @@ read_log(struct execsrv_server *s)
 {
 	ssize_t	 n = 0;
 
+	assert(s->nsaid <= sizeof(s->said));
 	while (s->log != -1 && ((n = read(s->log, s->said + s->nsaid,
 	    sizeof(s->said) - s->nsaid)) > 0 || (n == -1 && errno == EINTR)))
 		if (n > 0) {

@@ -79,6 +79,7 @@ execsrv_serve_log(struct execsrv_server *s)
 	char	*at = s->said, *end;
 	size_t	 left = s->nsaid;
 
+	assert(left <= sizeof(s->said));
 	while ((end = memchr(at, '\n', left)) != NULL) {
 		if (!s->is_cut)
 			serve_log_give_line(s, at, (size_t)(end - at));
