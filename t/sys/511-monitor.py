@@ -44,8 +44,7 @@ def comes_back():
     thread.start()
     for i in range(KILLS):
         before = daemon.kill()
-        wait_for(lambda old=before: daemon.pid() not in (0, old), LIMIT,
-                 "a new master")
+        daemon.another(before)
         time.sleep(0.003 * (i * 7 % 31))
         # Not so often that the monitor pauses.
         rest = time.monotonic() + (10.1 if i % 4 == 3 and i + 1 < KILLS else 0)
@@ -103,8 +102,7 @@ def pauses():
     for i in range(5):
         before = daemon.kill()
         if i < 4:
-            wait_for(lambda old=before: daemon.pid() not in (0, old), LIMIT,
-                     "a new master")
+            daemon.another(before)
     wait_for(lambda: len(daemon.processes()) == 1, LIMIT, "it pauses")
     # Connections wait meanwhile.
     sock = Client(daemon.urls[1], upgrade=False)

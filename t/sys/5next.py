@@ -145,10 +145,20 @@ class Daemon:
         return out
 
     def kill(self, sig=signal.SIGKILL):
-        """The master, and wait until another one serves."""
+        """The master; its pid."""
         pid = self.pid()
         os.kill(pid, sig)
         return pid
+
+    def another(self, old):
+        """Wait until another master than that one has come."""
+        try:
+            wait_for(lambda: self.pid() not in (0, old), LIMIT, "a new master")
+        except AssertionError:
+            with open(self.dir + "/log", encoding="utf-8") as f:
+                print("master %d died; now: %s; the log:" %
+                      (old, self.processes()), *f.readlines()[-20:], sep="\n")
+            raise
 
     def stop(self):
         os.kill(self.pid(), signal.SIGTERM)
