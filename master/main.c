@@ -550,6 +550,9 @@ main(int argc, char **argv)
 	}
 	logto_switch(&m.logs);
 	log_start(&m, &o.cmdline);
+	/* Whoever hears that it is ready may kill it: it is started again. */
+	if (!handoff_is_upgrade(&m.handed))
+		monitor_serves(m.monitor);
 	report_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");
 	sdnotify_ready(m.sdnotify);

@@ -420,10 +420,8 @@ upgrade_serves(struct upgrade *u)
 	struct master	*m = u->master;
 
 	assert(u->state == UPGRADE_IDLE);
-	if (!handoff_is_upgrade(&m->handed)) {
-		monitor_serves(m->monitor);
+	if (!handoff_is_upgrade(&m->handed))
 		return;
-	}
 	u->state = UPGRADE_SETTLING;
 	u->awaited = m->children.in_state[CHILD_AWAITED];
 	timer_set(&u->timer, LIMIT_UPGRADE * 3 / 4);
