@@ -255,14 +255,16 @@ hubclient_process(struct hubctl_client *c)
 	size_t	 len;
 	unsigned wait;
 
-	while (c->waiting == FOR_NOTHING && c->request.len > 0) {
-		if ((end = memchr(buf_data(&c->request), '\n',
-		    c->request.len)) == NULL)
-			return;
+	if (c->is_processing)
+		return;		/* what was asked was answered at once */
+	c->is_processing = true;
+	while (c->waiting == FOR_NOTHING && c->request.len > 0 &&
+	    (end = memchr(buf_data(&c->request), '\n', c->request.len)) !=
+	    NULL) {
 		if (c->far != NULL && (wait = c->far->ops->wait(c->far)) > 0) {
 			c->waiting = FOR_TURN;
 			timer_set(&c->timer, wait * 1000);
-			return;
+			break;
 		}
 		/* What it says may be answered late, and then go on here. */
 		len = (size_t)(end - (char *)buf_data(&c->request));
@@ -271,6 +273,7 @@ hubclient_process(struct hubctl_client *c)
 		buf_drain(&c->request, len + 1);
 		hubclient_next(c, line, len);
 	}
+	c->is_processing = false;
 	if (hubclient_is_guest(c) && c->waiting == FOR_NOTHING)
 		hubclient_send_back(c);
 }

@@ -300,9 +300,7 @@ hubclient_on_page(void *arg, const struct hubgather_page *page)
 		json_out_pair_u64(&o, "silent", page->silent);
 	hubclient_end(c, &o, true);
 	c->waiting = FOR_NOTHING;
-	/* The one that was asked goes on by itself. */
-	if (c->is_late)
-		hubclient_process(c);
+	hubclient_process(c);
 }
 
 static void
@@ -311,12 +309,10 @@ hubctl_list(struct hubctl_client *c, const struct json *j)
 	json_copy_text(j, 0, "label", c->want.label, sizeof(c->want.label));
 	json_copy_text(j, 0, "after", c->want.after, sizeof(c->want.after));
 	c->want.is_local = !hubclient_asks_others(c);
-	c->is_late = false;
 	if (hubclient_gather(c) == -1) {
 		c->waiting = FOR_NOTHING;
 		hubclient_fail(c, "out of memory");
 	}
-	c->is_late = true;
 }
 
 static void

@@ -27,7 +27,7 @@ struct hubctl_client {
 	struct hubgather_want		 want;
 	struct engine_request		 asked;
 	struct engine_ask		 find;
-	bool				 has_heard, is_late;
+	bool				 has_heard, is_processing;
 	/* Of another hub. */
 	struct engine_reply		 reply;
 	char				 about[ENVIRONMENT_MAX + 1];

@@ -401,6 +401,14 @@ def not_nats():
                 c.close()
             check(hub.ask("GET", "/readyz").status == 200, "it serves")
             hub.attach().close()
+            # Each is answered at once, as nobody can be asked.
+            with lib.socket.socket(lib.socket.AF_UNIX) as c:
+                c.settimeout(LIMIT)
+                c.connect(hub.path("run/control.sock"))
+                c.sendall(b'{"cmd":"hubs"}\n' * 500)
+                answers = (b"row" in line for line in c.makefile("rb"))
+                check([next(answers) for _ in range(1000)] ==
+                      [True, False] * 500, "a row and an end each")
 
 
 def credentials():

@@ -244,8 +244,10 @@ hubask_line(int fd, struct buf *b, int ms)
 	}
 }
 
-/* Take a line: 1: more follow; 0: it is the end; -1 with the reason. */
-static int
+/*
+ * Take a line.  Return whether more follow; e->text is why it failed, or "".
+ */
+static bool
 hubask_take(char *line, size_t len, hubask_row_fn *fn, void *arg,
     struct json *j, struct control_error *e)
 {
@@ -256,17 +258,17 @@ hubask_take(char *line, size_t len, hubask_row_fn *fn, void *arg,
 	e->text[0] = '\0';
 	if (!utf8_is_valid(line, len) || json_parse(j, line, len) == -1 ||
 	    json_tok(j, 0)->type != JSON_OBJECT)
-		return hubask_fail(e, -1, "the hub's answer is malformed");
+		return hubask_fail(e, true, "the hub's answer is malformed");
 	row = json_find(j, 0, "row");
 	ok = json_find(j, 0, "ok");
 	is_end = ok != 0 && json_tok(j, ok)->type == JSON_TRUE;
 	if (row != 0 || is_end) {
-		if (fn(arg, j, row) == 0)
-			return is_end ? 0 : 1;
-		return hubask_fail(e, -1, "%s", strerror(errno));
+		if (fn(arg, j, row) == -1)
+			hubask_fail(e, -1, "%s", strerror(errno));
+		return !is_end;
 	}
 	hubask_text(j, 0, "error", why, sizeof(why));
-	return hubask_fail(e, -1, "%s", why[0] != '\0' ? why :
+	return hubask_fail(e, why[0] == '\0', "%s", why[0] != '\0' ? why :
 	    "the hub's answer is malformed");
 }
 
@@ -276,8 +278,8 @@ hubask(struct hubask *h, const char *const *member, hubask_row_fn *fn,
 {
 	struct json	 j;
 	ssize_t		 n;
-	bool		 is_far = hubask_is_far(h);
-	int		 status = EXIT_OK, r = 1;
+	bool		 is_far = hubask_is_far(h), is_more = true;
+	int		 status = EXIT_OK;
 
 	assert(h->fd != -1 || h->in.len == 0);
 	memset(e, 0, sizeof(*e));
@@ -288,20 +290,21 @@ hubask(struct hubask *h, const char *const *member, hubask_row_fn *fn,
 	if (status == EXIT_OK && hubask_send(h->fd, member) == -1)
 		status = hubask_fail(e, EXIT_UNKNOWN, "the hub: %s",
 		    strerror(errno));
-	while (status == EXIT_OK && r == 1) {
+	while (status == EXIT_OK && is_more) {
 		if ((n = hubask_line(h->fd, &h->in, is_far ? FAR_ANSWER_MS :
 		    HUB_ANSWER_MS)) == -1) {
 			status = hubask_fail(e, EXIT_UNKNOWN, "the hub: %s",
 			    strerror(errno));
 			break;
 		}
-		if ((r = hubask_take((char *)buf_data(&h->in), (size_t)n, fn,
-		    arg, &j, e)) == -1)
+		is_more = hubask_take((char *)buf_data(&h->in), (size_t)n, fn,
+		    arg, &j, e);
+		if (e->text[0] != '\0')
 			status = EXIT_OTHER;
 		buf_drain(&h->in, (size_t)n + 1);
 	}
 	/* What is left of an answer is not one to the next question. */
-	if (r == 1)
+	if (is_more)
 		hubask_close(h);
 	json_fini(&j);
 	return status;
