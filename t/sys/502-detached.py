@@ -135,6 +135,13 @@ def kept_anew(server):
     c.close()
 
 
+def name_of(pid):
+    with contextlib.suppress(OSError), open("/proc/%d/comm" % pid,
+                                            encoding="ascii") as f:
+        return f.read().strip()
+    return ""
+
+
 def expiry():
     server, word = Server("DetachedTtl=1", "TerminateGrace=300ms"), \
         a_word("expiry")
@@ -142,7 +149,8 @@ def expiry():
     worker = worker_of(server, c)
     c.start("p", "sh", "-c", "trap '' TERM; setsid sleep %s & sleep %s; "
             "sleep %s" % (word, word, word))
-    wait_for(lambda: len(with_word(word)) == 2, LIMIT, "two sleepers")
+    wait_for(lambda: [name_of(p) for p in with_word(word)] ==
+             ["sleep", "sleep"], LIMIT, "two sleepers, not on their way")
     began = time.monotonic()
     c.reset()
     wait_for(lambda: len(with_word(word)) < 2, LIMIT, "they go")

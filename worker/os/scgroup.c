@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -152,7 +151,6 @@ scgroup_leave(int out, int error)
 void
 scgroup_return(const struct scgroup *g)
 {
-	assert(g->in != -1);
 	/* Commands would be born outside. */
 	if (move_here(g->in) == -1)
 		fatal("TasksMax");

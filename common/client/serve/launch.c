@@ -181,7 +181,9 @@ execsrv_launched_status(struct launched *l)
 	pid_t	 pid;
 	int	 status;
 
-	assert(l->pid > 0);
+	/* To waitpid(2), 0 is any of our program's children. */
+	if (l->pid == 0)
+		return -1;
 	while ((pid = waitpid(l->pid, &status, 0)) == -1 && errno == EINTR)
 		continue;
 	l->pid = 0;

@@ -1,6 +1,5 @@
 #include "worker/proxy/helper/proxy_splice.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -43,7 +42,6 @@ proxy_splice(struct proxy_side *from, struct proxy_side *to, const int pipe[2],
 	ssize_t	 n, sent;
 	bool	 failed;
 
-	assert(to->out.len == 0);
 	if ((n = splice(from->fd, NULL, pipe[1], NULL, LIMIT_NET_BUFFER,
 	    SPLICE_F_NONBLOCK)) <= 0)
 		return n;
