@@ -30,11 +30,11 @@ def one_after_another():
     server = Server()
     c = light(server.url)
     worker = worker_of(server, c)
-    for _ in range(100):
+    for _ in range(30):
         check(c.call("fs/readFile", paths(top + "/f"))["size"] > 53 * MIB,
               "too short")
     # What came, and the part of its text that is on its way.
-    bounded("100 files of 40 MiB", highest(worker), 60 * MIB)
+    bounded("30 files of 40 MiB", highest(worker), 60 * MIB)
     wait_for(lambda: rss(worker) < 16 * MIB or SANITIZED, LIMIT,
              "it is given back")
     c.close()
