@@ -312,6 +312,9 @@ report_ready(const struct master *m, int ready)
 {
 	const struct listener	*l;
 
+	/* Whoever hears that we are ready may kill us: we are started again. */
+	if (!handoff_is_upgrade(&m->handed))
+		monitor_serves(m->monitor);
 	TAILQ_FOREACH(l, &m->listen.list, entry)
 		sdnotify_listen(m->sdnotify, l->url);
 	if (ready == -1 && !m->start.is_daemon && !m->handed.is_any) {
@@ -550,9 +553,6 @@ main(int argc, char **argv)
 	}
 	logto_switch(&m.logs);
 	log_start(&m, &o.cmdline);
-	/* Whoever hears that it is ready may kill it: it is started again. */
-	if (!handoff_is_upgrade(&m.handed))
-		monitor_serves(m.monitor);
 	report_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");
 	sdnotify_ready(m.sdnotify);
