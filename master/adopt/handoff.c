@@ -242,7 +242,7 @@ handoff_exec(const struct handoff_program *p, struct handoff_lines *l)
 	size_t		 n;
 	int		 dir, error;
 
-	assert(p->argv != NULL && p->env != NULL);
+	assert(p->argv != NULL);
 	if (with == NULL)
 		return;
 	dir = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
