@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <stdalign.h>
 #include <string.h>
 
 #include "common/json/json_out.h"
@@ -12,6 +13,7 @@
 #define SEED_RAW	36		/* bytes: prefixes, seed, CRC */
 #define PUBLIC_RAW	35
 #define TEXT_MAX	16384
+#define ALIGN		alignof(struct natscred)
 
 struct natscred {
 	char	*user, *password, *token, *jwt;		/* into text */
@@ -164,6 +166,7 @@ struct natscred *
 natscred_new(const char *text, size_t len, const char **why)
 {
 	struct natscred	*c;
+	size_t		 size;
 
 	while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL)
 		len--;
@@ -171,11 +174,13 @@ natscred_new(const char *text, size_t len, const char **why)
 		*why = "too long";
 		return NULL;
 	}
-	if ((c = sodium_malloc(sizeof(*c) + len + 2)) == NULL) {
+	/* It is at the end of a page: aligned if its size is. */
+	size = (sizeof(*c) + len + 2 + ALIGN - 1) / ALIGN * ALIGN;
+	if ((c = sodium_malloc(size)) == NULL) {
 		*why = strerror(errno);
 		return NULL;
 	}
-	memset(c, 0, sizeof(*c) + len + 2);
+	memset(c, 0, size);
 	memcpy(c->text, text, len);
 	if ((*why = natscred_take(c, len)) != NULL)
 		natscred_free(&c);
