@@ -246,7 +246,8 @@ note_initialize(struct carried *c, uint32_t params)
 	    execsrv_is_true(j, params, "execsrvOperates");
 	if (execsrv_is_true(j, params, "execsrvReceipts"))
 		c->has_receipts = true;
-	if (json_copy_text(j, params, "clientName", name, sizeof(name)) &&
+	if (json_copy_text(j, json_find(j, params, "clientName"), name,
+	    sizeof(name)) &&
 	    (copy = strdup(name)) != NULL) {
 		free(c->opening->name);
 		c->opening->name = copy;

@@ -312,7 +312,7 @@ carried_read_error(const struct json *j, uint32_t error,
 	uint32_t	 code = json_find(j, error, "code");
 	int64_t		 n;
 
-	execsrv_copy_text(j, json_find(j, error, "message"), text,
+	json_copy_text(j, json_find(j, error, "message"), text,
 	    sizeof(text));
 	if (code == 0 || json_i64(j, code, &n) == -1)
 		n = INTERNAL_ERROR;

@@ -29,7 +29,7 @@ read_error(const struct json *j, uint32_t error, struct execsrv_error *e)
 	uint32_t	 code = json_find(j, error, "code");
 	int64_t		 n;
 
-	execsrv_copy_text(j, json_find(j, error, "message"), text,
+	json_copy_text(j, json_find(j, error, "message"), text,
 	    sizeof(text));
 	if (code == 0 || json_i64(j, code, &n) == -1 || n == 0)
 		n = INTERNAL_ERROR;	/* 0 is for reasons of our own */
@@ -111,7 +111,7 @@ message_on_note(struct calls *cs, uint32_t method)
 {
 	char	 name[64];
 
-	execsrv_copy_text(&cs->json, method, name, sizeof(name));
+	json_copy_text(&cs->json, method, name, sizeof(name));
 	cs->events->on_note(cs->arg, &cs->json, name,
 	    json_find(&cs->json, 0, "params"));
 }

@@ -257,7 +257,7 @@ opening_take_session(struct opening *o, const struct json *j, uint32_t result)
 	o->phase = SESSION_OPEN;
 	/* An id that is too long only means that it cannot be resumed. */
 	if (json_tok(j, tok)->len < sizeof(o->session))
-		execsrv_copy_text(j, tok, o->session, sizeof(o->session));
+		json_copy_text(j, tok, o->session, sizeof(o->session));
 	take_overflow(o, j, json_find(j, result, "execsrvOverflow"));
 	if ((info = json_find(j, result, "environmentInfo")) == 0)
 		return 0;

@@ -152,7 +152,7 @@ execsrv_reach_read_error(const struct json *j, char *why, size_t size,
 	if (tok == 0 || json_tok(j, tok)->type != JSON_STRING ||
 	    json_find(j, 0, "permanent") == 0)
 		return false;
-	execsrv_copy_text(j, tok, why, size);
+	json_copy_text(j, tok, why, size);
 	*is_permanent_out = execsrv_is_true(j, 0, "permanent");
 	return true;
 }

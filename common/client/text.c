@@ -1,6 +1,5 @@
 #include "common/client/text.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,20 +65,6 @@ execsrv_check_json(const char *text, size_t len)
 	free(copy);
 	errno = EINVAL;
 	return r;
-}
-
-void
-execsrv_copy_text(const struct json *j, uint32_t tok, char *out, size_t size)
-{
-	size_t	 n;
-
-	assert(size > 0);
-	out[0] = '\0';
-	if (tok == 0 || json_tok(j, tok)->type != JSON_STRING)
-		return;
-	n = json_tok(j, tok)->len < size ? json_tok(j, tok)->len : size - 1;
-	memcpy(out, json_text(j, tok), n);
-	out[n] = '\0';
 }
 
 bool

@@ -15,9 +15,5 @@ void	 execsrv_put_value(struct json_out *o, const struct json *j,
 /* Whether it is an array or object.  0, or -1: EINVAL, ENOMEM. */
 int	 execsrv_check_json(const char *text, size_t len) MUST_CHECK;
 
-/* Copy the string at a token, cut to size with its NUL; else "". */
-void	 execsrv_copy_text(const struct json *j, uint32_t tok,
-	    char *out, size_t size);
-
 bool	 execsrv_is_true(const struct json *j, uint32_t object,
 	    const char *key);

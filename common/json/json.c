@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -696,16 +695,17 @@ json_find(const struct json *j, uint32_t obj, const char *key)
 }
 
 bool
-json_copy_text(const struct json *j, uint32_t obj, const char *key, char *out,
-    size_t size)
+json_copy_text(const struct json *j, uint32_t i, char *out, size_t size)
 {
-	uint32_t	 i = json_find(j, obj, key);
+	size_t	 n;
 
+	assert(size > 0);
 	out[0] = '\0';
 	if (i == 0 || json_tok(j, i)->type != JSON_STRING)
 		return false;
-	snprintf(out, size, "%.*s", (int)json_tok(j, i)->len,
-	    json_text(j, i));
+	n = json_tok(j, i)->len < size ? json_tok(j, i)->len : size - 1;
+	memcpy(out, json_text(j, i), n);
+	out[n] = '\0';
 	return true;
 }
 

@@ -105,9 +105,9 @@ json_after_member(const struct json *j, uint32_t key)
 
 bool	 json_is_text(const struct json *j, uint32_t i, const char *text);
 
-/* Copy a string member, as much as fits, or "".  Whether there is one. */
-bool	 json_copy_text(const struct json *j, uint32_t obj, const char *key,
-	    char *out, size_t size);
+/* Copy a string, as much as fits, or "" (i may be 0).  Whether it is one. */
+bool	 json_copy_text(const struct json *j, uint32_t i, char *out,
+	    size_t size);
 
 /* Digits and sign only.  -1: errno EINVAL, ERANGE; *out unchanged. */
 int	 json_i64(const struct json *j, uint32_t i, int64_t *out) MUST_CHECK;

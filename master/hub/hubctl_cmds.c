@@ -187,7 +187,7 @@ hubclient_executor(struct hubctl_client *c, const struct json *j)
 	struct engine	*e = c->ctl->hub->engine;
 	struct executor	*x;
 
-	json_copy_text(j, 0, "environment", c->environment,
+	json_copy_text(j, json_find(j, 0, "environment"), c->environment,
 	    sizeof(c->environment));
 	x = switchboard_find(&c->ctl->hub->board, c->environment);
 	if (x != NULL && hubclient_may(c, x->labels))
@@ -306,8 +306,10 @@ hubclient_on_page(void *arg, const struct hubgather_page *page)
 static void
 hubctl_list(struct hubctl_client *c, const struct json *j)
 {
-	json_copy_text(j, 0, "label", c->want.label, sizeof(c->want.label));
-	json_copy_text(j, 0, "after", c->want.after, sizeof(c->want.after));
+	json_copy_text(j, json_find(j, 0, "label"), c->want.label,
+	    sizeof(c->want.label));
+	json_copy_text(j, json_find(j, 0, "after"), c->want.after,
+	    sizeof(c->want.after));
 	c->want.is_local = !hubclient_asks_others(c);
 	if (hubclient_gather(c) == -1) {
 		c->waiting = FOR_NOTHING;
@@ -426,7 +428,7 @@ hubclient_is_ours(struct hubctl_client *c, const struct json *j)
 {
 	char	 name[HUB_NAME_MAX];
 
-	json_copy_text(j, 0, "hub", name, sizeof(name));
+	json_copy_text(j, json_find(j, 0, "hub"), name, sizeof(name));
 	if (name[0] == '\0' || strcmp(name, c->ctl->hub->name) == 0)
 		return true;
 	if (hubclient_asks_others(c))
@@ -566,10 +568,10 @@ hubclient_request(struct hubctl_client *c, const struct json *j)
 	size_t	 i;
 
 	assert(c->waiting == FOR_NOTHING);
-	json_copy_text(j, 0, "cmd", c->cmd, sizeof(c->cmd));
+	json_copy_text(j, json_find(j, 0, "cmd"), c->cmd, sizeof(c->cmd));
 	c->by[0] = c->environment[0] = '\0';
 	if (hubclient_is_guest(c))
-		json_copy_text(j, 0, "by", c->by, sizeof(c->by));
+		json_copy_text(j, json_find(j, 0, "by"), c->by, sizeof(c->by));
 	if (c->far != NULL)
 		snprintf(c->by, sizeof(c->by), "%s", c->far->name);
 	for (i = 0; i < sizeof(hubctl_cmds) / sizeof(hubctl_cmds[0]); i++)

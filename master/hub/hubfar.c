@@ -187,9 +187,9 @@ hubfar_put_row(struct hubfar *f, struct span line, const struct json *j,
 	uint64_t		 since;
 	uint32_t		 i = json_find(j, row, "since");
 
-	json_copy_text(j, row, "environment", environment,
+	json_copy_text(j, json_find(j, row, "environment"), environment,
 	    sizeof(environment));
-	json_copy_text(j, row, "labels", labels, sizeof(labels));
+	json_copy_text(j, json_find(j, row, "labels"), labels, sizeof(labels));
 	if (i == 0 || json_u64(j, i, &since) == -1)
 		since = 0;
 	if (hubfar_may(&f->far, environment, labels))

@@ -745,11 +745,14 @@ START_TEST(test_find)
 	ck_assert(!json_is_text(&j, json_find(&j, 0, "v"), "ab"));
 	ck_assert(!json_is_text(&j, json_find(&j, 0, "v"), ""));
 	ck_assert(!json_is_text(&j, json_find(&j, 0, "a"), "1"));
-	ck_assert(json_copy_text(&j, 0, "v", copy, sizeof(copy)));
+	ck_assert(json_copy_text(&j, json_find(&j, 0, "v"), copy,
+	    sizeof(copy)));
 	ck_assert_str_eq(copy, "a");
-	ck_assert(!json_copy_text(&j, 0, "a", copy, sizeof(copy)));
+	ck_assert(!json_copy_text(&j, json_find(&j, 0, "a"), copy,
+	    sizeof(copy)));
 	ck_assert_str_eq(copy, "");
-	ck_assert(!json_copy_text(&j, 0, "nothing", copy, sizeof(copy)));
+	ck_assert(!json_copy_text(&j, json_find(&j, 0, "nothing"), copy,
+	    sizeof(copy)));
 	/* not in objects */
 	ck_assert_uint_eq(json_find(&j, ab + 2, "a"), 0);
 	ck_assert_uint_eq(json_find(&j, json_find(&j, 0, "v"), "a"), 0);

@@ -169,7 +169,7 @@ execsrv_process_on_answer(void *arg, const struct execsrv_answer *a)
 	if (e == NULL && (what == EXECSRV_WRITE ||
 	    what == EXECSRV_CLOSE_STDIN)) {
 		tok = json_find(a->json, a->result, "status");
-		execsrv_copy_text(a->json, tok, status, sizeof(status));
+		json_copy_text(a->json, tok, status, sizeof(status));
 		if (tok != 0 && strcmp(status, "accepted") != 0) {
 			execsrv_error_set(&refused, EXECSRV_WHY_SERVER, "%s",
 			    status);

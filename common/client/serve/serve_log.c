@@ -47,8 +47,8 @@ give_object(struct execsrv_server *s, char *text, size_t len)
 			if (json_is_text(&j, level, levels[i]))
 				break;
 	if (i < 4) {
-		execsrv_copy_text(&j, who, role, sizeof(role));
-		execsrv_copy_text(&j, what, message, sizeof(message));
+		json_copy_text(&j, who, role, sizeof(role));
+		json_copy_text(&j, what, message, sizeof(message));
 		serve_log_give(s, (enum execsrv_log_level)(EXECSRV_LOG_ERROR +
 		    i), role, message);
 	}

@@ -23,7 +23,7 @@ ending_reason(const char *method, const char *params, size_t len, char *out,
 		return false;
 	json_init(&j);
 	has = json_parse(&j, copy, strlen(copy)) == 0 &&
-	    json_copy_text(&j, 0, "reason", out, size);
+	    json_copy_text(&j, json_find(&j, 0, "reason"), out, size);
 	if (has)
 		execsrv_printable(out);
 	json_fini(&j);
