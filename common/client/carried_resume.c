@@ -304,21 +304,6 @@ carried_on_read(struct carried *c, struct carried_object *p, uint32_t result)
 	return tell_ends(c, p, result, next);
 }
 
-static void
-carried_read_error(const struct json *j, uint32_t error,
-    struct execsrv_error *e)
-{
-	char		 text[sizeof(e->text)];
-	uint32_t	 code = json_find(j, error, "code");
-	int64_t		 n;
-
-	json_copy_text(j, json_find(j, error, "message"), text,
-	    sizeof(text));
-	if (code == 0 || json_i64(j, code, &n) == -1)
-		n = INTERNAL_ERROR;
-	execsrv_error_answer(e, n, text);
-}
-
 /* An answer to one of our requests.  0, or -1 with e. */
 int
 carried_on_own_answer(struct carried *c, uint64_t id, struct execsrv_error *e)
@@ -332,7 +317,7 @@ carried_on_own_answer(struct carried *c, uint64_t id, struct execsrv_error *e)
 		if (p->read_id == id)
 			break;
 	if (result == 0 && (c->state == CARRIED_RESUMING || p != NULL)) {
-		carried_read_error(&c->json, json_find(&c->json, 0, "error"),
+		execsrv_error_read(&c->json, json_find(&c->json, 0, "error"),
 		    e);
 		return -1;
 	}

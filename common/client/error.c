@@ -9,6 +9,8 @@
 
 #include "common/json/utf8.h"
 
+#define INTERNAL_ERROR	(-32603)
+
 /* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: direction and lines. */
 static bool
 is_unseen(const unsigned char *u)
@@ -89,6 +91,21 @@ execsrv_error_answer(struct execsrv_error *e, int64_t code, const char *text)
 	if (at != NULL && isdigit((unsigned char)*at) &&
 	    strcspn(at, ")") <= 4)
 		e->os_error = atoi(at);
+}
+
+void
+execsrv_error_read(const struct json *j, uint32_t error,
+    struct execsrv_error *e)
+{
+	char		 text[sizeof(e->text)];
+	uint32_t	 code = json_find(j, error, "code");
+	int64_t		 n;
+
+	json_copy_text(j, json_find(j, error, "message"), text, sizeof(text));
+	if (code == 0 || json_i64(j, code, &n) == -1 || n == 0)
+		n = INTERNAL_ERROR;	/* 0 is for reasons of our own */
+	execsrv_error_answer(e, n, text[0] != '\0' ? text :
+	    "the server sent an error without a message");
 }
 
 void

@@ -10,7 +10,6 @@
 #include "common/limit.h"
 
 #define UNKNOWN_METHOD	(-32601)
-#define INTERNAL_ERROR	(-32603)
 
 void
 calls_fail_memory(struct calls *cs)
@@ -20,21 +19,6 @@ calls_fail_memory(struct calls *cs)
 	errno = ENOMEM;
 	execsrv_error_set(&e, EXECSRV_WHY_SYSTEM, "out of memory");
 	cs->events->on_failed(cs->arg, &e);
-}
-
-static void
-read_error(const struct json *j, uint32_t error, struct execsrv_error *e)
-{
-	char		 text[sizeof(e->text)];
-	uint32_t	 code = json_find(j, error, "code");
-	int64_t		 n;
-
-	json_copy_text(j, json_find(j, error, "message"), text,
-	    sizeof(text));
-	if (code == 0 || json_i64(j, code, &n) == -1 || n == 0)
-		n = INTERNAL_ERROR;	/* 0 is for reasons of our own */
-	execsrv_error_answer(e, n, text[0] != '\0' ? text :
-	    "the server sent an error without a message");
 }
 
 static struct execsrv_call *
@@ -69,7 +53,7 @@ on_answer(struct calls *cs, uint32_t id, uint32_t result, uint32_t error)
 	struct execsrv_call	*c;
 
 	if (result == 0)
-		read_error(&cs->json, error, &e);
+		execsrv_error_read(&cs->json, error, &e);
 	a.result = result;
 	a.error = result == 0 ? &e : NULL;
 	if ((c = find_call(cs, id)) == NULL)
