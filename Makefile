@@ -85,7 +85,7 @@ COMMON_O	:= $(call objs,$(wildcard common/*.c \
 # What needs libwebsockets and libcrypto, an archive of its own.
 DIAL_ROOMS	:= noise dial
 DIAL_O		:= $(call objs,$(wildcard $(DIAL_ROOMS:%=common/%/*.c)))
-CLIENT_ROOMS	:= transport process serve ongoing
+CLIENT_ROOMS	:= transport process serve ongoing carry
 CLIENT_C	:= $(wildcard common/client/*.c \
 		   $(CLIENT_ROOMS:%=common/client/%/*.c))
 CLIENT_O	:= $(call objs,$(CLIENT_C))

@@ -1,13 +1,13 @@
 /*
- * common/client/carried.c on lines of a client and a server, and losses between
- * them: by the first byte of a line, 'c' the client's, 's' the server's, 'l'
- * the connection is lost, 'r' there is another one.  What is of ours is JSON;
- * nothing is sent twice to a client.
+ * common/client/carry/carried.c on lines of a client and a server, and losses
+ * between them: by the first byte of a line, 'c' the client's, 's' the
+ * server's, 'l' the connection is lost, 'r' there is another one.  What is of
+ * ours is JSON; nothing is sent twice to a client.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/carried.h"
+#include "common/client/carry/carried.h"
 
 #define MUST(c)	do { if (!(c)) abort(); } while (0)
 

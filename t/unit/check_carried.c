@@ -1,6 +1,6 @@
 /*
- * common/client/carried.c: a session whose messages are carried, over more than
- * one connection: what its client hears, what the server is sent.
+ * common/client/carry/carried.c: a session whose messages are carried, over
+ * more than one connection: what its client hears, what the server is sent.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include <check.h>
 
-#include "common/client/carried.h"
+#include "common/client/carry/carried.h"
 #include "common/client/error.h"
 
 static struct carried		 c;

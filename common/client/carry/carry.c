@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
-#include "common/client/carried.h"
+#include "common/client/carry/carried.h"
 #include "common/client/dialing.h"
 #include "common/client/error.h"
 #include "common/client/opening.h"

@@ -1,4 +1,4 @@
-#include "common/client/carried_priv.h"
+#include "common/client/carry/carried_priv.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* A session that is carried: what carried.c and carried_resume.c share. */
 #pragma once
 
-#include "common/client/carried.h"
+#include "common/client/carry/carried.h"
 #include "common/json/json_out.h"
 
 enum carried_kind {
