@@ -52,6 +52,8 @@ reaper_start_passes(struct reaper *r, uint64_t at)
 	timer_set(&r->orphan_ev, r->next - now);
 }
 
+/* --- reaping --- */
+
 /*
  * The kernel's list of our children is as long as there are sessions, and
  * waiting for any child walks it.  So a child is reaped when it is known to
@@ -61,7 +63,6 @@ reaper_start_passes(struct reaper *r, uint64_t at)
  * and for orphans.  An unknown child, a zombie too, is one: then passes over
  * all descendants follow until none is left.
  */
-/* --- reaping --- */
 
 /* A reaped orphan may have forked before a pass found it: kill on. */
 static void

@@ -18,7 +18,7 @@
 
 enum record_kind {
 	RECORD_FREE,
-	RECORD_SESSION,
+	RECORD_SESSION,			/* with a worker */
 	RECORD_TOMBSTONE,		/* without one */
 	RECORD_LOST,			/* its worker died */
 	RECORD_UPLINK			/* no session, but a process */

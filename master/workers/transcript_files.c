@@ -21,8 +21,8 @@
 
 /*
  * All is owned by the daemon, so that the user of a session cannot change it.
+ * TranscriptDir can be searched but not read by others; the rest not at all.
  */
-/* TranscriptDir can be searched but not read by others; the rest not at all. */
 #define TOP_MODE	0711
 #define FOLDER_MODE	0700
 #define FILE_MODE	0400

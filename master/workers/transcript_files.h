@@ -11,9 +11,11 @@ struct route;
 
 bool	 transcript_files_is_wanted(const struct conf *c);
 
-/* Check the settings; make TranscriptDir, too.  0, or -1: why, in e. */
+/* Check the settings.  0, or -1 with the reason in e. */
 int	 transcript_files_check(const struct conf *c, struct conf_error *e)
 	    MUST_CHECK;
+
+/* The same, and make TranscriptDir. */
 int	 transcript_files_prepare(const struct conf *c, struct conf_error *e)
 	    MUST_CHECK;
 
