@@ -411,6 +411,23 @@ on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	return c->events->on_event(c->arg, wsi, reason, in, len);
 }
 
+int
+dial_put_field(struct lws *wsi, const char *name, const char *value,
+    uint8_t **p, uint8_t *end)
+{
+	return lws_add_http_header_by_name(wsi, (const uint8_t *)name,
+	    (const uint8_t *)value, (int)strlen(value), p, end);
+}
+
+int
+dial_pull(struct lws *wsi)
+{
+	char	 room[LWS_PRE + 4096], *p = room + LWS_PRE;
+	int	 n = sizeof(room) - LWS_PRE;
+
+	return lws_http_client_read(wsi, &p, &n) < 0 ? -1 : 0;
+}
+
 static struct lws *
 dial_connect_to(struct dial *c, const char *address)
 {

@@ -47,6 +47,13 @@ struct dial	*dial_new(struct dialer *d, const struct target *t,
 		    const struct dial_events *events, void *arg);
 
 /* Was the peer's certificate refused? */
+/* For on_event: add "name:" with a value.  0, or there is no room for it. */
+int		 dial_put_field(struct lws *wsi, const char *name,
+		    const char *value, uint8_t **p, uint8_t *end) MUST_CHECK;
+
+/* For on_event: read of a body, which comes by LWS_..._HTTP_READ.  0, or -1. */
+int		 dial_pull(struct lws *wsi) MUST_CHECK;
+
 bool		 dial_is_distrusted(const struct dial *c);
 
 /* End the time limit. */

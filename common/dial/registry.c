@@ -251,14 +251,6 @@ registry_on_end(void *arg, unsigned status, const char *why)
 
 /* --- its course --- */
 
-static int
-add_header(struct lws *wsi, const char *name, const void *value, size_t len,
-    uint8_t **p, uint8_t *end)
-{
-	return lws_add_http_header_by_name(wsi, (const uint8_t *)name, value,
-	    (int)len, p, end);
-}
-
 /* Without the LWS_PRE bytes in front, which libwebsockets writes to. */
 static size_t
 body_len(const struct request *q)
@@ -273,22 +265,20 @@ registry_add_headers(struct request *q, struct lws *wsi, uint8_t **p,
 {
 	const char	*bearer = q->registry->bearer;
 	char		 length[24];
-	int		 n, r;
+	int		 r;
 
-	n = snprintf(length, sizeof(length), "%zu", body_len(q));
-	r = add_header(wsi, "accept:", "*/*", 3, p, end);
+	snprintf(length, sizeof(length), "%zu", body_len(q));
+	r = dial_put_field(wsi, "accept:", "*/*", p, end);
 	if (r == 0 && q->has_body)
-		r = add_header(wsi, "content-type:", "application/json", 16,
-		    p, end);
+		r = dial_put_field(wsi, "content-type:",
+		    "application/json", p, end);
 	if (r == 0)
-		r = add_header(wsi, "content-length:", length, (size_t)n, p,
-		    end);
+		r = dial_put_field(wsi, "content-length:", length, p, end);
 	if (r == 0 && bearer != NULL)
-		r = add_header(wsi, "authorization:", bearer,
-		    strlen(bearer), p, end);
+		r = dial_put_field(wsi, "authorization:", bearer, p, end);
 	if (r == 0 && q->stream[0] != '\0')
-		r = add_header(wsi, "x-codex-noise-stream-id:", q->stream,
-		    strlen(q->stream), p, end);
+		r = dial_put_field(wsi, "x-codex-noise-stream-id:",
+		    q->stream, p, end);
 	if (r == 0 && q->has_body)
 		lws_client_http_body_pending(wsi, 1);
 	return r;
@@ -329,15 +319,6 @@ take_answer(struct request *q, const void *data, size_t len)
 }
 
 static int
-pull_answer(struct lws *wsi)
-{
-	char	 room[LWS_PRE + 4096], *p = room + LWS_PRE;
-	int	 n = sizeof(room) - LWS_PRE;
-
-	return lws_http_client_read(wsi, &p, &n) < 0 ? -1 : 0;
-}
-
-static int
 registry_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
     void *in, size_t len)
 {
@@ -354,7 +335,7 @@ registry_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 		q->retry_after = read_retry_after(wsi);
 		return 0;
 	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
-		return pull_answer(wsi);
+		return dial_pull(wsi);
 	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
 		return take_answer(q, in, len);
 	case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:

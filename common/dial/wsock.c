@@ -49,9 +49,8 @@ wsock_add_headers(const struct wsock *s, struct lws *wsi, uint8_t **p,
 	    WSI_TOKEN_HTTP_AUTHORIZATION, (const uint8_t *)s->authorization,
 	    (int)strlen(s->authorization), p, end) != 0)
 		return -1;
-	return s->header == NULL ? 0 : lws_add_http_header_by_name(wsi,
-	    (const uint8_t *)s->header, (const uint8_t *)s->value,
-	    (int)strlen(s->value), p, end);
+	return s->header == NULL ? 0 : dial_put_field(wsi, s->header, s->value,
+	    p, end);
 }
 
 static void

@@ -20,35 +20,18 @@ struct refusal {
 };
 
 static int
-refusal_put(struct lws *wsi, const char *name, const char *value,
-    uint8_t **p, uint8_t *end)
-{
-	return lws_add_http_header_by_name(wsi, (const uint8_t *)name,
-	    (const uint8_t *)value, (int)strlen(value), p, end);
-}
-
-static int
 refusal_put_fields(const struct reach *r, struct lws *wsi, uint8_t **p,
     uint8_t *end)
 {
 	const char	*bearer = r->authorization;
 
-	if (refusal_put(wsi, "upgrade:", "websocket", p, end) != 0 ||
-	    refusal_put(wsi, "connection:", "upgrade", p, end) != 0 ||
-	    refusal_put(wsi, "sec-websocket-key:", KEY, p, end) != 0 ||
-	    refusal_put(wsi, "sec-websocket-version:", "13", p, end) != 0)
+	if (dial_put_field(wsi, "upgrade:", "websocket", p, end) != 0 ||
+	    dial_put_field(wsi, "connection:", "upgrade", p, end) != 0 ||
+	    dial_put_field(wsi, "sec-websocket-key:", KEY, p, end) != 0 ||
+	    dial_put_field(wsi, "sec-websocket-version:", "13", p, end) != 0)
 		return -1;
-	return bearer == NULL ? 0 : refusal_put(wsi, "authorization:", bearer,
-	    p, end);
-}
-
-static int
-refusal_pull(struct lws *wsi)
-{
-	char	 room[LWS_PRE + ANSWER_MAX], *p = room + LWS_PRE;
-	int	 n = sizeof(room) - LWS_PRE;
-
-	return lws_http_client_read(wsi, &p, &n) < 0 ? -1 : 0;
+	return bearer == NULL ? 0 : dial_put_field(wsi, "authorization:",
+	    bearer, p, end);
 }
 
 static int
@@ -69,7 +52,7 @@ refusal_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 			f->type[0] = '\0';
 		return 0;
 	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
-		return refusal_pull(wsi);
+		return dial_pull(wsi);
 	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
 		return buf_put(&f->body, in, len);
 	default:
