@@ -2,6 +2,7 @@
  * worker/proc/spool.c: pieces under random allocation beside what was written
  * to them, and that the disk gets back what is freed.
  */
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <check.h>
@@ -78,6 +79,43 @@ START_TEST(test_random)
 }
 END_TEST
 
+static long
+faults(void)
+{
+	struct rusage	 ru;
+
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &ru), 0);
+	return ru.ru_minflt;
+}
+
+/* What is copied is there, without a page fault for each page. */
+START_TEST(test_copy)
+{
+	static uint8_t		 data[64 * 1024 - 5];
+	struct spool		 s;
+	struct spool_part	*part;
+	uint8_t			*first, *at = NULL;
+	long			 before = 0;
+	size_t			 i;
+
+	spool_init(&s);
+	memset(data, 'a', sizeof(data));
+	ck_assert_ptr_nonnull(first = spool_copy(&s, data, sizeof(data),
+	    &part));
+	memset(data, 'b', sizeof(data));
+	before = faults();
+	for (i = 0; i < 100; i++)
+		ck_assert_ptr_nonnull(at = spool_copy(&s, data, sizeof(data),
+		    &part));
+	ck_assert_int_lt(faults() - before, 200);
+	ck_assert_mem_eq(at, data, sizeof(data));
+	memset(data, 'a', sizeof(data));
+	ck_assert_mem_eq(first, data, sizeof(data));
+	ck_assert_ptr_null(spool_copy(&s, data, SPOOL_PART + 1, &part));
+	spool_fini(&s);
+}
+END_TEST
+
 /* First in, first out, as it is used: the file does not grow. */
 START_TEST(test_in_turn)
 {
@@ -123,6 +161,7 @@ main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, test_random, 0, 4);
+	tcase_add_test(t, test_copy);
 	tcase_add_test(t, test_in_turn);
 	tcase_add_test(t, test_limits);
 	suite_add_tcase(s, t);

@@ -132,9 +132,8 @@ spool(struct window *w, struct chunk *c)
 	if (c->part != NULL ||
 	    (w->relayed_memory + chunk_cost(c) <= w->retain &&
 	    w->memory <= w->memory_max) ||
-	    (moved = spool_alloc(&w->spool, size, &part)) == NULL)
+	    (moved = spool_copy(&w->spool, c, size, &part)) == NULL)
 		return c;
-	memcpy(moved, c, size);
 	moved->part = part;
 	TAILQ_INSERT_BEFORE(c, moved, retain_entry);
 	TAILQ_REMOVE(&c->retain->chunks, c, retain_entry);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -125,6 +126,22 @@ spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
 	at = p->at + p->used;
 	p->used += len;
 	p->left++;
+	*part_out = p;
+	return at;
+}
+
+void *
+spool_copy(struct spool *s, const void *data, size_t len,
+    struct spool_part **part_out)
+{
+	struct spool_part	*p;
+	uint8_t			*at;
+
+	if ((at = spool_alloc(s, len, &p)) == NULL)
+		return NULL;
+	if (pwrite(s->fd, data, len, (off_t)p->offset + (at - p->at)) !=
+	    (ssize_t)len)
+		memcpy(at, data, len);
 	*part_out = p;
 	return at;
 }
