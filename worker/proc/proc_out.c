@@ -289,7 +289,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 			/* A gap in the numbers would block the client. */
 			fatal("cannot keep output");
 		}
-		memcpy(c->data, data, n);
+		window_fill(ps->window, c, data, n);
 	}
 	c->len = (uint32_t)n;
 	retain_add(&p->retain, c, st->stream);

@@ -132,8 +132,9 @@ spool(struct window *w, struct chunk *c)
 	if (c->part != NULL ||
 	    (w->relayed_memory + chunk_cost(c) <= w->retain &&
 	    w->memory <= w->memory_max) ||
-	    (moved = spool_copy(&w->spool, c, size, &part)) == NULL)
+	    (moved = spool_alloc(&w->spool, size, &part)) == NULL)
 		return c;
+	spool_write(&w->spool, part, moved, c, size);
 	moved->part = part;
 	TAILQ_INSERT_BEFORE(c, moved, retain_entry);
 	TAILQ_REMOVE(&c->retain->chunks, c, retain_entry);
@@ -214,6 +215,17 @@ window_chunk(struct window *w, size_t cap)
 	c->cap = (uint32_t)cap;
 	c->part = part;
 	return c;
+}
+
+void
+window_fill(struct window *w, struct chunk *c, const void *data, size_t len)
+{
+	assert(c->len == 0 && len <= c->cap);
+	if (c->part != NULL)
+		spool_write(&w->spool, c->part, c->data, data, len);
+	else
+		memcpy(c->data, data, len);
+	c->len = (uint32_t)len;
 }
 
 bool

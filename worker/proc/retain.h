@@ -109,6 +109,10 @@ bool	 window_has_memory(const struct window *w, size_t cap);
 /* In memory; above its maximum in the spool, if not full.  NULL: errno. */
 struct chunk	*window_chunk(struct window *w, size_t cap);
 
+/* Its first data. */
+void	 window_fill(struct window *w, struct chunk *c, const void *data,
+	    size_t len);
+
 /* No room in memory or on disk; try the disk again. */
 bool	 window_is_stuck(const struct window *w);
 void	 window_look_again(struct window *w);

@@ -130,20 +130,16 @@ spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
 	return at;
 }
 
-void *
-spool_copy(struct spool *s, const void *data, size_t len,
-    struct spool_part **part_out)
+void
+spool_write(struct spool *s, const struct spool_part *p, void *to,
+    const void *data, size_t len)
 {
-	struct spool_part	*p;
-	uint8_t			*at;
+	size_t	 offset = (size_t)((uint8_t *)to - p->at);
 
-	if ((at = spool_alloc(s, len, &p)) == NULL)
-		return NULL;
-	if (pwrite(s->fd, data, len, (off_t)p->offset + (at - p->at)) !=
+	assert(offset + len <= p->used && p->left > 0);
+	if (pwrite(s->fd, data, len, (off_t)(p->offset + offset)) !=
 	    (ssize_t)len)
-		memcpy(at, data, len);
-	*part_out = p;
-	return at;
+		memcpy(to, data, len);
 }
 
 void

@@ -34,11 +34,11 @@ void	*spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
 	    MUST_CHECK;
 
 /*
- * The same with a copy of data: the kernel writes it to the file, which costs a
- * fraction of the page faults of writing to the memory.
+ * Copy to an allocation, by write(2): it costs a fraction of the page faults of
+ * writing to the memory.
  */
-void	*spool_copy(struct spool *s, const void *data, size_t len,
-	    struct spool_part **part_out) MUST_CHECK;
+void	 spool_write(struct spool *s, const struct spool_part *p, void *to,
+	    const void *data, size_t len);
 
 /* One allocation. */
 void	 spool_free(struct spool *s, struct spool_part *p);
