@@ -44,30 +44,39 @@ set_times(struct cp *c, int fd, const struct cp_there *t)
 	return futimens(fd, times);
 }
 
-/* Read a small file in one message.  0, or -1 with why. */
+/* 0, or -1, having said why. */
 static int
-read_small(struct cp *c, const char *there, const char *here, int fd,
-    struct execsrv_error *why)
+write_small(struct cp *c, const char *here, int fd, const char *from,
+    size_t left)
 {
-	struct execsrv_fs_path	 in = { .path = there };
-	struct execsrv_content	*r;
-	const char		*from;
-	size_t			 left;
-	ssize_t			 n = 0;
+	ssize_t	 n;
 
+	for (; left > 0; left -= (size_t)n, from += n)
+		while ((n = write(fd, from, left)) == -1)
+			if (errno != EINTR) {
+				cp_complain(c, here, "%s", strerror(errno));
+				return -1;
+			}
+	return 0;
+}
+
+/* Read a small file in one message, unless it came already.  0, or -1: why. */
+static int
+read_small(struct cp *c, const struct cp_copy *f, struct execsrv_error *why)
+{
+	struct execsrv_fs_path	 in = { .path = f->there };
+	struct execsrv_content	*r;
+	int			 n;
+
+	why->text[0] = '\0';
+	if (f->was->content != NULL)
+		return write_small(c, f->here, f->fd, f->was->content,
+		    (size_t)f->was->size);
 	if ((r = execsrv_fs_read_file_wait(c->x, &in, ASK_MS, why)) == NULL)
 		return -1;
-	from = r->bytes.data;
-	for (left = r->bytes.len; left > 0 && n != -1; left -= (size_t)n,
-	    from += n)
-		while ((n = write(fd, from, left)) == -1 && errno == EINTR)
-			continue;
-	if (n == -1) {
-		cp_complain(c, here, "%s", strerror(errno));
-		why->text[0] = '\0';
-	}
+	n = write_small(c, f->here, f->fd, r->bytes.data, r->bytes.len);
 	free(r);
-	return n == -1 ? -1 : 0;
+	return n;
 }
 
 /* Copy its content, from an offset, to fd.  0, or -1, having said why. */
@@ -83,7 +92,7 @@ fetch(struct cp *c, const char *there, const char *here, int fd,
 
 	if (t->size > SMALL || offset > 0)
 		r = cp_transfer(c, &f, NULL, &e);
-	else if ((r = read_small(c, there, here, fd, &e)) == 0)
+	else if ((r = read_small(c, &f, &e)) == 0)
 		cp_shown(c, there, t->size, t->size);
 	if (r == -1 && e.text[0] != '\0')
 		cp_complain(c, there, "%s", e.text);
@@ -307,7 +316,7 @@ download_entries(struct cp *c, const char *there, const char *here,
     const struct execsrv_directory *d)
 {
 	struct cp_ahead		*ahead = c->has_attributes ?
-				    cp_ahead_new(c, there, d) : NULL;
+				    cp_ahead_new(c, there, here, d) : NULL;
 	struct cp_there		 t;
 	struct execsrv_error	 e;
 	char			 from[PATH_MAX], to[PATH_MAX];

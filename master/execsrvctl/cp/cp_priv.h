@@ -138,6 +138,7 @@ struct cp_there {
 	mode_t		 mode;
 	int64_t		 atime_ns, mtime_ns;
 	char		 target[PATH_MAX];	/* of a link; or empty */
+	const char	*content;	/* of size bytes, came ahead; or NULL */
 };
 
 /* Here and below: 0, or -1 with the reason in e. */
@@ -147,16 +148,22 @@ int	 cp_look(struct cp *c, const char *path, struct cp_there *t,
 /* Take what the server's methods tell; t is empty. */
 void	 cp_there_take(struct cp_there *t, const struct execsrv_attributes *a);
 
-/* --- cp_ahead.c: the same, asked for in advance --- */
+/* --- cp_ahead.c: the same and small contents, asked for in advance --- */
 
 struct cp_ahead;
 
-/* For the entries of a folder, which must stay.  NULL with errno. */
-struct cp_ahead *cp_ahead_new(struct cp *c, const char *folder,
-	    const struct execsrv_directory *d);
+/*
+ * For the entries of a folder, to be copied to one here; all must stay.  NULL
+ * with errno.
+ */
+struct cp_ahead *cp_ahead_new(struct cp *c, const char *there,
+	    const char *here, const struct execsrv_directory *d);
 void	 cp_ahead_free(struct cp_ahead **ap);
 
-/* As cp_look() for entry i; in their order. */
+/*
+ * As cp_look() for entry i, in their order, and perhaps with its content, which
+ * stays until the next call.
+ */
 int	 cp_ahead_look(struct cp_ahead *a, size_t i, const char *path,
 	    struct cp_there *t, struct execsrv_error *e);
 
