@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -54,6 +55,36 @@ set_attributes(posix_spawnattr_t *attr, bool is_server)
 	return 0;
 }
 
+#if defined(HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP) && \
+    !defined(LAUNCH_BY_LIST)
+static int
+launch_close_from(posix_spawn_file_actions_t *actions, int first)
+{
+	errno = posix_spawn_file_actions_addclosefrom_np(actions, first);
+	return errno == 0 ? 0 : -1;
+}
+#else
+/* Each that exec(2) leaves open, but what another thread opens meanwhile. */
+static int
+launch_close_from(posix_spawn_file_actions_t *actions, int first)
+{
+	struct dirent	*entry;
+	DIR		*d;
+	int		 fd, error = 0;
+
+	if ((d = opendir("/proc/self/fd")) == NULL)
+		return -1;
+	while (error == 0 && (entry = readdir(d)) != NULL) {
+		fd = atoi(entry->d_name);
+		if (fd >= first && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
+			error = posix_spawn_file_actions_addclose(actions, fd);
+	}
+	closedir(d);
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+#endif
+
 /* Copy to numbers above LAUNCH_FDS first, so that no dup2(2) closes another. */
 static int
 set_descriptors(posix_spawn_file_actions_t *actions, const struct launch *how,
@@ -67,13 +98,8 @@ set_descriptors(posix_spawn_file_actions_t *actions, const struct launch *how,
 		    (errno = posix_spawn_file_actions_adddup2(actions,
 		    copies[i], (int)i)) != 0)
 			return -1;
-#ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
-	if (how->is_server && (errno =
-	    posix_spawn_file_actions_addclosefrom_np(actions,
-	    (int)how->nfds)) != 0)
-		return -1;
-#endif
-	return 0;
+	return how->is_server ?
+	    launch_close_from(actions, (int)how->nfds) : 0;
 }
 
 static int
