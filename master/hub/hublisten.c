@@ -22,6 +22,15 @@
 #define BACKLOG		4096
 #define CONTROL_QUEUE	16
 
+static const char *
+hublisten_why(enum endpoint_error r, bool is_metrics)
+{
+	if (r != ENDPOINT_SCHEME)
+		return endpoint_strerror(r);
+	return is_metrics ? "neither http:// nor unix:" :
+	    "none of https://, http:// and unix:";
+}
+
 static int
 hublisten_parse(const struct hubconf *c, const char *url, bool is_metrics,
     struct hublistener *l, struct endpoint *ep, struct conf_error *e)
@@ -47,7 +56,7 @@ hublisten_parse(const struct hubconf *c, const char *url, bool is_metrics,
 	l->is_proxied = c->proxy_protocol && !l->is_tls && !is_metrics;
 	return r == ENDPOINT_OK ? 0 : conf_fail(e, "%s %.200s: %s",
 	    is_metrics ? "MetricsListen" : "Listen", url,
-	    endpoint_strerror(r));
+	    hublisten_why(r, is_metrics));
 }
 
 static int

@@ -108,7 +108,11 @@ def refused():
                 ("AuditLog=audit", "absolute"), ("AuditLog=", "absolute"),
                 ("RuntimeDirectory=run", "absolute"),
                 ("LogTo=file", "stderr or syslog"),
-                ("LogTo=/var/log/hub", "stderr or syslog")):
+                ("LogTo=/var/log/hub", "stderr or syslog"),
+                ("Listen=box", "none of https://, http:// and unix:"),
+                ("Listen=ws://[::1]:1", "none of https://, http:// and unix:"),
+                ("MetricsListen=https://127.0.0.1:1",
+                 "neither http:// nor unix:")):
             said = tested(hub, option)
             check(option.split("=")[0] in said and why in said, said)
         engines = ["Engine=nats://127.0.0.1:%d" % n for n in range(1, 10)]
