@@ -304,11 +304,14 @@ def liars():
         # A claim as it was said, for build-1.
         seen = {}
 
+        def collect_one():
+            subject, reply, data = spy.message()
+            kind = data[1] if len(data) > 2 and data[0] == 1 else 0
+            seen.setdefault(kind, []).append((subject, reply, data))
+
         def collect(until):
             while until not in seen:
-                subject, reply, data = spy.message()
-                kind = data[1] if len(data) > 2 and data[0] == 1 else 0
-                seen.setdefault(kind, []).append((subject, reply, data))
+                collect_one()
         collect(3)
         b.connect()
         collect(2)
@@ -335,6 +338,19 @@ def liars():
         check(a.metrics()["execsrv_hub_replayed_total"] -
               before[0]["execsrv_hub_replayed_total"] >= 1, "the old one")
         check(x.is_quiet(), "the executor noticed")
+        # A question for which the executor is asked, said once more.
+        said = len(seen[1])
+        b.register()
+        while len(seen[1]) == said:
+            collect_one()
+        subject, reply, data = seen[1][-1]
+        replayed = a.metrics()["execsrv_hub_replayed_total"]
+        for _ in range(100):
+            liar.pub(subject, data, reply)
+        liar.settle()
+        wait_for(lambda: a.metrics()["execsrv_hub_replayed_total"] ==
+                 replayed + 100, LIMIT, "all are refused")
+        check(x.is_quiet(), "it is pinged once")
         # One that answers first: with an answer to another question, and
         # with nonsense.
         liar.sub("execsrv.env.build-1", b"2")
@@ -399,6 +415,16 @@ def not_nats():
                     while c.recv(4096):
                         pass
                 c.close()
+            # What it does not allow is not said each time.
+            c, _ = s.accept()
+            c.settimeout(LIMIT)
+            c.sendall(b"INFO {\"headers\":true}\r\nPONG\r\n" + b"".join(
+                b"-ERR 'Permissions Violation for %d'\r\n" % n
+                for n in range(1000)) + b"PING\r\n")
+            with c.makefile("rb") as lines:
+                check(any(line == b"PONG\r\n" for line in lines), "PONG")
+            c.close()
+            check(hub.log().count("Permissions Violation") == 1, "said once")
             check(hub.ask("GET", "/readyz").status == 200, "it serves")
             hub.attach().close()
             # Each is answered at once, as nobody can be asked.

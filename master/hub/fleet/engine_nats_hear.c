@@ -170,6 +170,16 @@ nats_take_question(struct engine_nats *n, const struct fleetmsg *m,
 	}
 }
 
+/*
+ * Who has it is no secret between those who may ask; with a key the executor is
+ * asked whether it lives.
+ */
+static bool
+nats_is_harmless(const struct fleetmsg *m)
+{
+	return m->kind == FLEETMSG_WHERE && m->body.len == 0;
+}
+
 static void
 nats_on_question(struct engine_nats *n, const struct natswire *w)
 {
@@ -184,10 +194,9 @@ nats_on_question(struct engine_nats *n, const struct natswire *w)
 		log_debug("engine: a question that no hub of ours signed");
 		return;
 	}
-	/* Who has it is no secret between those who may ask. */
-	if (!fleetmsg_is_timely(&m, now, n->skew) || (m.kind !=
-	    FLEETMSG_WHERE && !replay_take(&n->done, m.nonce,
-	    (now + 2 * n->skew) / 1000 + 1, now / 1000))) {
+	if (!fleetmsg_is_timely(&m, now, n->skew) || (!nats_is_harmless(&m) &&
+	    !replay_take(&n->done, m.nonce, (now + 2 * n->skew) / 1000 + 1,
+	    now / 1000))) {
 		n->engine.counts.replayed++;
 		return;
 	}

@@ -42,6 +42,7 @@ struct natslink {
 	struct timer			 timer;
 	unsigned			 unanswered;	/* PINGs */
 	struct repeat			 said[NATSLINK_SERVERS];
+	struct repeat			 denied;	/* to us */
 };
 
 static void	 natslink_on_readable(void *arg);
@@ -295,7 +296,8 @@ natslink_take(struct natslink *l, const struct natswire *w)
 		    w->data.at);
 		if (l->state == NATSLINK_UP &&
 		    span_begins(w->data, "'Permissions Violation")) {
-			log_warnx("engine: %s", why);
+			if (repeat_is_due(&l->denied, "", clock_ms()))
+				log_warnx("engine: %s", why);
 			break;
 		}
 		natslink_fail(l, why);
