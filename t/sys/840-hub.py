@@ -277,6 +277,15 @@ def streams():
         a.expect(frames.reset(b"one"))
         b.send(first)
         x.expect(first)
+        # One that executors drop would leave the stream there.
+        for n, odd in enumerate((frames.reset(b"odd", b""),
+                                 frames.reset(b"odd", version=2),
+                                 frames.reset(b"odd", b"\xff"))):
+            b.send(frames.resume(b"odd"))
+            x.expect(frames.resume(b"odd"))
+            b.send(odd)
+            x.expect(odd)
+            check(x.reset() == (b"odd", b"harness_disconnected"), "%d" % n)
         # Losses are told, once for each stream.
         b.close()
         check({x.reset(), x.reset()} == {

@@ -270,6 +270,45 @@ START_TEST(test_relayhead_reset)
 }
 END_TEST
 
+static const struct {
+	const char	*bytes;
+	size_t		 len;
+	bool		 is_plain;
+} resets[] = {
+#define RESET(bytes, is)	{ bytes, sizeof(bytes) - 1, is }
+	RESET("\x08\x01\x12\x01" "a" "\x42\x03\x0a\x01x", true),
+	RESET("\x08\x01\x12\x01" "a" "\x42\x07\x0a\x05" "a_b-c", true),
+	/* Of another version, or of none. */
+	RESET("\x08\x02\x12\x01" "a" "\x42\x03\x0a\x01x", false),
+	RESET("\x12\x01" "a" "\x42\x03\x0a\x01x", false),
+	/* Without a reason; with one that is none. */
+	RESET("\x08\x01\x12\x01" "a" "\x42\x00", false),
+	RESET("\x08\x01\x12\x01" "a" "\x42\x02\x0a\x00", false),
+	RESET("\x08\x01\x12\x01" "a" "\x42\x03\x0a\x01\xff", false),
+	RESET("\x08\x01\x12\x01" "a" "\x42\x03\x0a\x01 ", false),
+	RESET("\x08\x01\x12\x01" "a" "\x42\x03\x12\x01x", false),
+	/* Lengths that do not fit. */
+	RESET("\x08\x01\x12\x01" "a" "\x42\x03\x0a\x02x", false),
+	RESET("\x08\x01\x12\x01" "a" "\x42\x05\x0a\x01x\x10\x01", false),
+	/* With more before or after it. */
+	RESET("\x08\x01\x12\x01" "a" "\x42\x03\x0a\x01x" "\x5a\x01\xff",
+	    false),
+	RESET("\x08\x01\x12\x01" "a" "\x2a\x00\x42\x03\x0a\x01x", false),
+#undef RESET
+};
+
+START_TEST(test_relayhead_plain)
+{
+	struct relayhead	 h;
+
+	ck_assert_int_eq(relayhead_read(&h, resets[_i].bytes, resets[_i].len),
+	    0);
+	ck_assert(h.is_reset);
+	ck_assert_int_eq(relayhead_is_plain_reset(&h, resets[_i].bytes,
+	    resets[_i].len), resets[_i].is_plain);
+}
+END_TEST
+
 START_TEST(test_relayhead_flow)
 {
 	static const size_t	 lengths[] = { 1, 127, 128 };
@@ -614,6 +653,7 @@ main(void)
 	tcase_add_test(t, test_registration);
 	tcase_add_loop_test(t, test_relayhead, 0, N(heads));
 	tcase_add_loop_test(t, test_relayhead_reset, 0, 5);
+	tcase_add_loop_test(t, test_relayhead_plain, 0, N(resets));
 	tcase_add_loop_test(t, test_relayhead_flow, 0, 3);
 	tcase_add_test(t, test_proxyv2);
 	tcase_add_loop_test(t, test_register, 0, N(registers));

@@ -129,6 +129,28 @@ relayhead_reset(struct span id, const char *reason,
 	return at + n;
 }
 
+bool
+relayhead_is_plain_reset(const struct relayhead *h, const void *data,
+    size_t len)
+{
+	uint8_t		 begin[RELAYHEAD_RESET_MAX];
+	const uint8_t	*at = data, *end = at + len;
+	size_t		 n = relayhead_begin(h->id, begin);
+
+	assert(h->is_reset);
+	if (len < n + 5 || len > n + 2 + 0x7f || memcmp(at, begin, n) != 0)
+		return false;
+	at += n;
+	if (at[0] != (FIELD_RESET << 3 | WIRE_BYTES) ||
+	    at[1] != end - at - 2 || at[2] != (1 << 3 | WIRE_BYTES) ||
+	    at[3] != end - at - 4)
+		return false;
+	for (at += 4; at < end; at++)
+		if (*at <= ' ' || *at > '~')
+			return false;
+	return true;
+}
+
 size_t
 relayhead_flow(struct span id, bool is_stopped,
     uint8_t out[RELAYHEAD_RESET_MAX])

@@ -22,6 +22,13 @@ struct relayhead {
 int	 relayhead_read(struct relayhead *h, const void *data, size_t len)
 	    MUST_CHECK;
 
+/*
+ * Whether a reset is surely one for every executor, too, which drops a frame of
+ * another version, or with an empty reason, or one that is no UTF-8.
+ */
+bool	 relayhead_is_plain_reset(const struct relayhead *h, const void *data,
+	    size_t len);
+
 /* Write a reset with a short reason; return its length. */
 size_t	 relayhead_reset(struct span id, const char *reason,
 	    uint8_t out[RELAYHEAD_RESET_MAX]);

@@ -380,6 +380,9 @@ harness_on_message(void *arg, const uint8_t *data, size_t len)
 	h->bytes_in += len;
 	x->bytes_out += len;
 	wslink_send(&x->link, data, len);
+	/* One that it drops would leave the stream there for good. */
+	if (head.is_reset && !relayhead_is_plain_reset(&head, data, len))
+		board_reset(&x->link, head.id, "harness_disconnected");
 	board_count(x->board, len);
 	harness_charge(h, len);
 	executor_check_full(x);
