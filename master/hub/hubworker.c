@@ -103,8 +103,12 @@ hubworker_may_enter(struct hub *h, const struct hublistener *l,
 {
 	const struct hubconf	*c = &h->site->conf;
 
-	/* Whoever watches must not take us for dead. */
-	if (h->conns.n >= c->max_connections && !l->is_metrics) {
+	/*
+	 * Whoever watches must not take us for dead, and those who have their
+	 * answer keep nobody out.
+	 */
+	if (h->conns.n >= c->max_connections && !l->is_metrics &&
+	    !hubconn_loop_make_room(&h->conns)) {
 		h->doors.counts.full++;
 		return false;
 	}

@@ -787,6 +787,15 @@ def full():
             s.close()
         wait_for(lambda: hub.ask("GET", "/livez").status == 200, LIMIT,
                  "there is room again")
+        # Who has the answer, and stays, keeps nobody out.
+        socks = []
+        for n in range(30):
+            socks.append(socket.create_connection(("127.0.0.1", hub.port),
+                                                  LIMIT))
+            socks[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: h\r\n\r\n")
+            check(socks[-1].recv(100).startswith(b"HTTP/1.1 200 "), "%d" % n)
+        for s in socks:
+            s.close()
 
 
 def control():

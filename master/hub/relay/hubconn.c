@@ -82,6 +82,17 @@ hubconn_loop_fini(struct hubconn_loop *l)
 	hubconn_on_reap(l);
 }
 
+bool
+hubconn_loop_make_room(struct hubconn_loop *l)
+{
+	struct hubconn	*c = TAILQ_FIRST(&l->finishing);
+
+	if (c == NULL)
+		return false;
+	hubconn_free(&c);
+	return true;
+}
+
 struct hubconn *
 hubconn_new(struct hubconn_loop *l, int fd, SSL_CTX *tls)
 {

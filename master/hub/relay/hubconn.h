@@ -36,6 +36,9 @@ void	 hubconn_loop_init(struct hubconn_loop *l, struct event_base *base);
 /* Ends those that hubconn_finish() was called for, too. */
 void	 hubconn_loop_fini(struct hubconn_loop *l);
 
+/* Free the oldest of those that only wait for their end.  False: none. */
+bool	 hubconn_loop_make_room(struct hubconn_loop *l);
+
 /* A socket, non-blocking; tls NULL: plain.  NULL, errno: it stays yours. */
 struct hubconn *hubconn_new(struct hubconn_loop *l, int fd, SSL_CTX *tls);
 void	 hubconn_free(struct hubconn **cp);
