@@ -388,7 +388,8 @@ httphead_request(const char *text, size_t len, struct httphead_request *r)
 	r->target = hd.target;
 	r->auth = value[FIELD_AUTH];
 	r->key = value[FIELD_KEY];
-	r->is_upgrade = httphead_is_upgrade(value);
+	r->is_upgrade = span_is(hd.method, "GET") &&
+	    httphead_is_upgrade(value);
 	r->has_origin = value[FIELD_ORIGIN].at != NULL;
 	r->takes_flow = value[FIELD_RELAY].at != NULL;
 	r->wants_continue = span_is_nocase(value[FIELD_EXPECT],

@@ -209,8 +209,7 @@ call_attach(struct call *c, struct span query)
 	char			 lines[HUBCALL_LINES];
 
 	c->what = "attach";
-	if (!c->door->request.is_upgrade ||
-	    !span_is(c->door->request.method, "GET")) {
+	if (!c->door->request.is_upgrade) {
 		call_malformed(c, "a websocket is expected here");
 		return;
 	}
@@ -248,6 +247,21 @@ call_attach(struct call *c, struct span query)
 }
 
 /* --- routes --- */
+
+/* Whoever tries what there is: it is counted, but not worth a line. */
+static void
+call_not_served(struct call *c, int status, const char *lines,
+    const char *code, const char *message)
+{
+	HUB_REFUSED(c->hub, malformed);
+	door_error(&c->door, status, lines, code, message);
+}
+
+static void
+call_nothing_here(struct call *c)
+{
+	call_not_served(c, 404, NULL, "not_found", "there is nothing here");
+}
 
 static const struct {
 	const char	*name;
@@ -313,13 +327,12 @@ call_route_registry(struct call *c, struct span path)
 		if (span_is(path, registry_calls[i].name))
 			break;
 	if (i == sizeof(registry_calls) / sizeof(registry_calls[0])) {
-		door_error(&c->door, 404, NULL, "not_found",
-		    "there is nothing here");
+		call_nothing_here(c);
 		return;
 	}
 	c->what = registry_calls[i].name;
 	if (!span_is(c->door->request.method, "POST")) {
-		door_error(&c->door, 405, "Allow: POST\r\n",
+		call_not_served(c, 405, "Allow: POST\r\n",
 		    "method_not_allowed", "POST is expected");
 		return;
 	}
@@ -376,8 +389,7 @@ call_route_get(struct call *c, struct span path, struct span query)
 		if (call_identify(c))
 			hubfar_open(c);
 	} else {
-		door_error(&c->door, 404, NULL, "not_found",
-		    "there is nothing here");
+		call_nothing_here(c);
 	}
 }
 
@@ -410,7 +422,7 @@ hubapi_again(struct hub *h, struct door *d, enum probe probe)
 		path = api_below(h->site->conf.hub_url, path);
 	json_init(&c.json);
 	if (d->request.has_origin)
-		door_error(&c.door, 403, NULL, "not_allowed",
+		call_not_served(&c, 403, NULL, "not_allowed",
 		    "browsers are not served");
 	else if (span_begins(path, REGISTRY))
 		call_route_registry(&c, span_from(path, strlen(REGISTRY)));
@@ -418,8 +430,7 @@ hubapi_again(struct hub *h, struct door *d, enum probe probe)
 	    span_is(d->request.method, "HEAD"))
 		call_route_get(&c, path, query);
 	else
-		door_error(&c.door, 404, NULL, "not_found",
-		    "there is nothing here");
+		call_nothing_here(&c);
 	json_fini(&c.json);
 	free(c.body);
 }

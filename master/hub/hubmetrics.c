@@ -114,10 +114,15 @@ hubmetrics_put(const struct hub *h, struct buf *b)
 		    "than ProxyFrom, closed", h->doors.counts.strangers },
 		{ "handshakes_total", "counter", "handshakes of TLS",
 		    h->conns.handshakes },
+		{ "handshakes_failed_total", "counter", "those that were not "
+		    "finished", h->conns.failures },
 		{ "frames_total", "counter", "frames forwarded", c->frames },
 		{ "bytes_total", "counter", "bytes of them", c->bytes },
 		{ "frames_dropped_total", "counter", "frames of no stream of "
-		    "their sender's", c->dropped },
+		    "their sender's, or none at all", c->dropped },
+		{ "violations_total", "counter", "websockets closed for what "
+		    "RFC 6455 forbids, or for a message too long",
+		    h->board.links.violations },
 		{ "streams_total", "counter", "streams opened",
 		    c->streams_opened },
 		{ "streams_refused_total", "counter", "streams beyond those "

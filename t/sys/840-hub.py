@@ -266,6 +266,8 @@ def streams():
         x.send(last)
         a.expect(last)
         check(b.is_quiet(), "nothing of that is for another one")
+        check(hub.metrics()["execsrv_hub_frames_dropped_total"] == 18,
+              "counted")
         # In fragments, with a ping between.
         a.send(last[:3], fin=False)
         a.send(b"ping", op=9)
@@ -353,6 +355,8 @@ def violations():
             check(h.reset() == (b"t", b"executor_disconnected"), "told")
             check(h.ended() == 1001, "its end")
             wait_for(lambda: not hub.ctl("list")[0], LIMIT, "it is gone")
+        check(hub.metrics()["execsrv_hub_violations_total"] == 2 * len(bad),
+              "counted")
 
 
 def floods():

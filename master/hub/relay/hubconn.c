@@ -529,6 +529,7 @@ hubconn_handshake(struct hubconn *c)
 		if (errno == EAGAIN && (!c->wants_write ||
 		    hubconn_want_write(c) == 0))
 			return false;
+		c->loop->failures++;
 		c->is_broken = true;
 		return false;
 	}

@@ -29,6 +29,7 @@ struct hubconn_loop {
 	struct timer			 reap;
 	size_t				 n;
 	uint64_t			 handshakes;	/* of TLS, finished */
+	uint64_t			 failures;	/* not finished */
 };
 
 void	 hubconn_loop_init(struct hubconn_loop *l, struct event_base *base);

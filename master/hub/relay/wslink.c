@@ -56,6 +56,7 @@ wslinks_init(struct wslinks *all, struct event_base *base, uint64_t interval)
 	assert(interval > 0);
 	TAILQ_INIT(&all->queue);
 	all->interval = interval;
+	all->violations = 0;
 	timer_init(&all->timer, base, wslinks_on_turn, all);
 	timer_set(&all->timer, TURN_MS);
 }
@@ -268,7 +269,7 @@ wslink_take(struct wslink *l, const struct ws_event *ev)
 	case WS_EV_MESSAGE:
 		if (ev->is_binary)
 			l->events->on_message(l->arg, ev->data, ev->len);
-		else if (l->events->on_text != NULL)
+		else
 			l->events->on_text(l->arg, ev->data, ev->len);
 		return true;
 	case WS_EV_PING:
@@ -282,6 +283,7 @@ wslink_take(struct wslink *l, const struct ws_event *ev)
 		wslink_end(l, "closed");
 		return false;
 	case WS_EV_ERROR:
+		l->all->violations++;
 		l->code = ev->code;
 		wslink_end(l, "protocol error");
 		return false;

@@ -21,7 +21,6 @@ enum wslink_code {
 /* The owner.  None may free the link's owner but on_end. */
 struct wslink_events {
 	void	(*on_message)(void *arg, const uint8_t *data, size_t len);
-	/* NULL: they are dropped, as the reference does. */
 	void	(*on_text)(void *arg, const uint8_t *data, size_t len);
 	void	(*on_drained)(void *arg);
 	/* Call wslink_fini(). */
@@ -33,6 +32,7 @@ struct wslinks {
 	TAILQ_HEAD(, wslink)	 queue;
 	struct timer		 timer;
 	uint64_t		 interval;	/* ms */
+	uint64_t		 violations;	/* that ended one */
 };
 
 /* Embedded; members are private. */
