@@ -423,6 +423,23 @@ START_TEST(test_keep_for_reader)
 }
 END_TEST
 
+/* Nor just after the last of it was read: the reader asks for the end. */
+START_TEST(test_keep_for_end)
+{
+	put(out_fd, "x");
+	turn();
+	proc_on_exit(p, 0);
+	close_pipes();
+	env.set.closed_ttl_ms = 600000;
+	proc_was_read(p);
+	window_sent(&window, TAILQ_FIRST(&p->retain.chunks), 1);
+	window_ack(&window, 1);
+	ck_assert_uint_eq(p->retain.unread_cost, 0);
+	wait_ms(TTL_MS * 3);
+	ck_assert(!is_forgotten);
+}
+END_TEST
+
 /* Ended processes make room for others, but for what is not read yet. */
 START_TEST(test_many)
 {
@@ -569,6 +586,7 @@ main(void)
 	tcase_add_test(t, test_forget);
 	tcase_add_loop_test(t, test_keep, 0, 2);
 	tcase_add_loop_test(t, test_keep_for_reader, 0, 2);
+	tcase_add_test(t, test_keep_for_end);
 	tcase_add_test(t, test_many);
 	tcase_add_test(t, test_terminate);
 	tcase_add_test(t, test_orphans);

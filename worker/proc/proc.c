@@ -301,22 +301,28 @@ proc_on_exit(struct proc *p, int status)
 
 /*
  * How long to keep a closed process yet, in ms: what a client has not read, as
- * long as one may resume, and after the resume as long as it reads.
+ * long as one may resume, and after the resume; and as long as it reads, which
+ * it does once more for the end when it has all output.
  */
 static uint64_t
 kept_for(const struct proc *p)
 {
 	const struct procs	*ps = p->procs;
-	uint64_t		 ttl = ps->env->set.closed_ttl_ms, since;
+	bool			 is_unread = p->retain.unread_cost > 0 ||
+				    p->retain.relayed_count > 0 ||
+				    p->unreported;
+	uint64_t		 ttl = ps->env->set.closed_ttl_ms;
+	uint64_t		 until = p->asked_at, now = clock_ms();
 
-	if (p->is_internal || (p->retain.unread_cost == 0 &&
-	    p->retain.relayed_count == 0 && !p->unreported))
+	if (p->is_internal)
 		return 0;
-	if (!ps->has_client)
+	if (is_unread && !ps->has_client)
 		return ttl;
-	since = clock_ms() - (p->asked_at > ps->client_since ? p->asked_at :
-	    ps->client_since);
-	return since < ttl ? ttl - since : 0;
+	if (is_unread && until < ps->client_since)
+		until = ps->client_since;
+	if (until != 0)
+		until += ttl;
+	return until > now ? until - now : 0;
 }
 
 /* End of the grace period, next kill pass, or end of retention. */
