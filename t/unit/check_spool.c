@@ -7,8 +7,11 @@
 
 #include <check.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "worker/proc/spool.h"
 
@@ -118,6 +121,60 @@ START_TEST(test_write)
 }
 END_TEST
 
+/* What the kernel writes not at all, or in part, is there as well. */
+START_TEST(test_write_fails)
+{
+	static uint8_t		 data[64 * 1024];
+	struct spool		 s;
+	struct spool_part	*part;
+	struct rlimit		 most;
+	uint8_t			*at[2];
+	size_t			 i;
+
+	spool_init(&s);
+	memset(data, 'a', sizeof(data));
+	for (i = 0; i < 2; i++)
+		ck_assert_ptr_nonnull(at[i] = spool_alloc(&s, sizeof(data),
+		    &part));
+	ck_assert(s.is_coherent);
+	ck_assert_ptr_ne(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &most), 0);
+	most.rlim_cur = sizeof(data) / 2;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
+	for (i = 0; i < 2; i++) {
+		spool_write(&s, part, at[i], data, sizeof(data));
+		ck_assert_mem_eq(at[i], data, sizeof(data));
+	}
+	spool_fini(&s);
+}
+END_TEST
+
+/* A file that the memory does not show, as a file system might do it. */
+START_TEST(test_coherent)
+{
+	struct spool		 s;
+	struct spool_part	*part;
+	FILE			*other = tmpfile();
+	uint8_t			 data[100];
+	uint8_t			*at;
+
+	ck_assert_ptr_nonnull(other);
+	spool_init(&s);
+	at = spool_alloc(&s, sizeof(data), &part);
+	ck_assert_ptr_nonnull(at);
+	ck_assert(spool_is_coherent(s.fd, part));
+	ck_assert(!spool_is_coherent(fileno(other), part));
+	/* Then it is not written to. */
+	s.is_coherent = false;
+	ck_assert_int_ne(dup2(fileno(other), s.fd), -1);
+	memset(data, 'a', sizeof(data));
+	spool_write(&s, part, at, data, sizeof(data));
+	ck_assert_mem_eq(at, data, sizeof(data));
+	spool_fini(&s);
+	fclose(other);
+}
+END_TEST
+
 /* First in, first out, as it is used: the file does not grow. */
 START_TEST(test_in_turn)
 {
@@ -164,6 +221,8 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, test_random, 0, 4);
 	tcase_add_test(t, test_write);
+	tcase_add_test(t, test_write_fails);
+	tcase_add_test(t, test_coherent);
 	tcase_add_test(t, test_in_turn);
 	tcase_add_test(t, test_limits);
 	suite_add_tcase(s, t);

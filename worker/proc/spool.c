@@ -18,6 +18,7 @@ spool_init(struct spool *s)
 {
 	s->fd = -1;
 	s->size = 0;
+	s->is_coherent = false;
 	TAILQ_INIT(&s->parts);
 	TAILQ_INIT(&s->unused);
 }
@@ -57,6 +58,15 @@ spool_open_file(void)
 	return fd;
 }
 
+bool
+spool_is_coherent(int fd, struct spool_part *p)
+{
+	p->at[0] = 1;
+	p->at[1] = 1;
+	return pwrite(fd, "\2", 1, (off_t)p->offset + 1) == 1 &&
+	    p->at[0] == 1 && p->at[1] == 2;
+}
+
 /* Allocate disk space now: a full disk would be a SIGBUS later. */
 static int
 open_part(struct spool *s, struct spool_part *p)
@@ -74,6 +84,8 @@ open_part(struct spool *s, struct spool_part *p)
 		return -1;
 	}
 	p->used = p->left = 0;
+	if (!s->is_coherent)
+		s->is_coherent = spool_is_coherent(s->fd, p);
 	return 0;
 }
 
@@ -137,8 +149,9 @@ spool_write(struct spool *s, const struct spool_part *p, void *to,
 	size_t	 offset = (size_t)((uint8_t *)to - p->at);
 
 	assert(offset + len <= p->used && p->left > 0);
-	if (pwrite(s->fd, data, len, (off_t)(p->offset + offset)) !=
-	    (ssize_t)len)
+	/* It may also fail, for example by RLIMIT_FSIZE. */
+	if (!s->is_coherent || pwrite(s->fd, data, len,
+	    (off_t)(p->offset + offset)) != (ssize_t)len)
 		memcpy(to, data, len);
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/queue.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct spool {
 	uint64_t		 size;		/* of the file */
 	TAILQ_HEAD(spool_parts, spool_part) parts;	/* last: current */
 	struct spool_parts	 unused;	/* free space in the file */
+	bool			 is_coherent;	/* spool_is_coherent() */
 };
 
 void	 spool_init(struct spool *s);
@@ -39,6 +41,12 @@ void	*spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
  */
 void	 spool_write(struct spool *s, const struct spool_part *p, void *to,
 	    const void *data, size_t len);
+
+/*
+ * Whether the part shows what is written to the file, and keeps what was stored
+ * beside it, which network file systems do not promise.  For a new part.
+ */
+bool	 spool_is_coherent(int fd, struct spool_part *p);
 
 /* One allocation. */
 void	 spool_free(struct spool *s, struct spool_part *p);
