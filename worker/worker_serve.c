@@ -312,7 +312,7 @@ worker_serve_on_gone(void *arg)
 	if (session_is_new(s) || s->state == SESSION_RELEASED)
 		s->done = true;
 	else if (s->env.set.run_dir[0] == '\0' ||
-	    s->env.set.orphan_ttl_ms != 0)
+	    s->env.set.orphan_ttl_ms != 0 || s->state == SESSION_DETACHED)
 		session_end(s, "the server has died", s->env.set.grace_ms);
 }
 

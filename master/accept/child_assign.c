@@ -74,6 +74,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->operates = true;
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;
+	c->is_alone = settings.s.orphan_ttl_ms == 0;
 	c->max_running = settings.s.max_processes;
 	c->max_held = conf->max_held_per_user;
 	if (settings.s.transcript != CONF_TRANSCRIPT_NONE)

@@ -166,17 +166,14 @@ adopt_find_process(const struct record *r, int *pidfd_out)
 	return true;
 }
 
-/* Its worker died while there was no master. */
 static void
-take_lost(struct adopt *a, struct record *r)
+take_lost(struct adopt *a, struct record *r, const char *why)
 {
 	struct master	*m = a->master;
 	struct route	*lost;
 	bool		 is_opened = (r->flags & RECORD_OPENED) != 0;
 
-	m->events->kill_range(m, r->marks);
-	log_warnx("session %u is lost: its worker died while there was no "
-	    "daemon", r->number);
+	log_warnx("session %u is lost: %s", r->number, why);
 	if (is_opened)
 		STAT_INC(m, lost);
 	r->kind = RECORD_LOST;
@@ -185,21 +182,38 @@ take_lost(struct adopt *a, struct record *r)
 	/* Its client may know it already, even if the master did not. */
 	if ((lost = route_former(m, r, NULL)) != NULL && is_opened)
 		route_audit(lost, (struct audit_what){
-		    .event = AUDIT_session_ended,
-		    .why = "its worker died while there was no daemon" });
+		    .event = AUDIT_session_ended, .why = why });
+}
+
+/* Those of its worker are not swept. */
+static void
+keep_groups(struct master *m, struct record *r)
+{
+	struct cgroups_worker	 groups = { .v2 = r->group_v2,
+				    .v1 = r->group_v1 };
+
+	memcpy(groups.limit, r->limits, sizeof(groups.limit));
+	cgroups_keep(m->cgroups, &groups);
+	r->group_v2 = groups.v2;
+	r->group_v1 = groups.v1;
 }
 
 static void
 take_session(struct adopt *a, struct record *r)
 {
-	struct master		*m = a->master;
-	struct cgroups_worker	 groups = { .v2 = r->group_v2,
-				    .v1 = r->group_v1 };
-	struct child		*c;
-	int			 pidfd;
+	struct master	*m = a->master;
+	struct child	*c;
+	int		 pidfd;
 
 	if (!adopt_find_process(r, &pidfd)) {
-		take_lost(a, r);
+		m->events->kill_range(m, r->marks);
+		take_lost(a, r, "its worker died while there was no daemon");
+		return;
+	}
+	if ((r->flags & RECORD_ALONE) != 0) {
+		fd_close(&pidfd);
+		keep_groups(m, r);
+		take_lost(a, r, "its OrphanTtl is 0");
 		return;
 	}
 	if ((c = child_former(m, r->child, (pid_t)r->pid, pidfd)) == NULL) {
@@ -207,10 +221,7 @@ take_session(struct adopt *a, struct record *r)
 		fd_close(&pidfd);
 		return;
 	}
-	memcpy(groups.limit, r->limits, sizeof(groups.limit));
-	cgroups_keep(m->cgroups, &groups);
-	r->group_v2 = groups.v2;
-	r->group_v1 = groups.v1;
+	keep_groups(m, r);
 	if (route_former(m, r, c) == NULL) {
 		log_warn("session %u cannot be adopted", r->number);
 		child_kill(c);

@@ -27,6 +27,7 @@
 #include "master/remote/remote.h"
 #include "master/workers/child.h"
 #include "master/workers/records.h"
+#include "master/workers/route.h"
 
 #define NAME		"execsrvd "	/* before the version */
 #define OUTPUT_MAX	1024	/* bytes of what it says of itself */
@@ -487,6 +488,18 @@ upgrade_stop(struct upgrade *u)
 
 /* --- the beginning --- */
 
+/* Whether a session would not come back. */
+static bool
+has_alone(const struct master *m)
+{
+	const struct child	*c;
+
+	TAILQ_FOREACH(c, &m->children.list, entry)
+		if (c->is_alone && c->route != NULL && c->route->opened)
+			return true;
+	return false;
+}
+
 /* Why it cannot be done here; NULL: it can. */
 static const char *
 upgrade_hindrance(const struct upgrade *u)
@@ -499,6 +512,8 @@ upgrade_hindrance(const struct upgrade *u)
 		return "the server is stopping";
 	if (m->records == NULL)
 		return "there is no run directory: sessions would be lost";
+	if (has_alone(m))
+		return "OrphanTtl is 0: sessions would be lost";
 	/* Nobody could start the former program again. */
 	if (getpid() == 1)
 		return "process 1 of a container cannot be replaced";

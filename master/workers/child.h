@@ -102,6 +102,7 @@ struct child {
 	struct peer		 peer;
 	struct grant		 grant;
 	uint64_t		 detached_ttl, grace;	/* ms, settings */
+	bool			 is_alone;	/* OrphanTtl 0 */
 	unsigned		 running;	/* processes, last report */
 	unsigned		 max_running;
 	uint64_t		 since;		/* ms: client assigned */

@@ -27,6 +27,7 @@ enum record_kind {
 #define RECORD_OPENED		1u	/* the client has the id */
 #define RECORD_ATTACHED		2u
 #define RECORD_TRANSCRIPTS	4u	/* are wanted */
+#define RECORD_ALONE		8u	/* OrphanTtl 0: looks for no master */
 
 /*
  * Texts end with a NUL.  Of an uplink only: kind, number, pid, uid (of the

@@ -227,6 +227,8 @@ record_child(struct record *rec, const struct child *c)
 	memcpy(rec->limits, c->cgroups.limit, sizeof(rec->limits));
 	if (c->transcripts != CHILD_TRANSCRIPTS_NONE)
 		rec->flags |= RECORD_TRANSCRIPTS;
+	if (c->is_alone)
+		rec->flags |= RECORD_ALONE;
 }
 
 void

@@ -175,15 +175,36 @@ def nobody_comes():
     check(c.wait_closed(LIMIT), "it goes on")
     wait_for(lambda: not with_word(word), LIMIT, "it is gone")
     Next(server).stop()
-    # 0: as long as its client is there.
-    server = Server("OrphanTtl=0", "DetachedTtl=1")
-    c = connect(server.url)
+
+
+def alone():
+    """OrphanTtl 0: they go on as long as their clients are there, and no later
+    master knows them."""
+    server = Server("OrphanTtl=0", "DetachedTtl=10m")
+    c, word = connect(server.url), a_word("attached")
     c.start("p", "sleep", word)
+    d, detached_word = connect(server.url), a_word("detached")
+    d.start("p", "sleep", detached_word)
+    d.reset()
+    wait_for(lambda: server.status()["detached"] == "1", LIMIT, "detached")
+    lib.ctl(server, "upgrade", status=1)
+    check("OrphanTtl" in lib.ctl.err, "upgrade: %r" % lib.ctl.err)
     kill(server)
+    wait_for(lambda: not with_word(detached_word), LIMIT, "it is gone")
     check(c.run("q", "echo", "x") == (b"x\n", 0), "a command")
+    server = Next(server)
+    check(lib.ask(server, "sessions") == [], "it is listed")
+    for session in c.session, d.session:
+        try:
+            connect(server.url, resume=session)
+            check(False, "it is resumed")
+        except RpcError as e:
+            check("lost" in e.text, "%s" % e)
+    check(c.run("r", "echo", "x") == (b"x\n", 0), "a command")
+    check(with_word(word), "its command")
     c.close()
     wait_for(lambda: not with_word(word), LIMIT, "it is gone")
-    Next(server).stop()
+    server.stop()
 
 
 def ends_in_order():
@@ -305,5 +326,5 @@ def many():
 
 
 main(attached, detached, owns_nothing, its_worker_died, others_may_not,
-     nobody_comes, ends_in_order, again_and_again, whenever,
+     nobody_comes, alone, ends_in_order, again_and_again, whenever,
      settings, many)

@@ -214,6 +214,12 @@ link_is_orphaned(const struct link *l)
 }
 
 bool
+link_is_gone(const struct link *l)
+{
+	return l->state == LINK_GONE;
+}
+
+bool
 link_survives(const struct link *l)
 {
 	return l->successor.ttl != 0 && l->state != LINK_GONE;

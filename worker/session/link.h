@@ -75,6 +75,9 @@ void	 link_acted(struct link *l, const Ipc__Acted *out);
 /* The next master is awaited. */
 bool	 link_is_orphaned(const struct link *l);
 
+/* There is no master, and will be none. */
+bool	 link_is_gone(const struct link *l);
+
 /* It would be awaited. */
 bool	 link_survives(const struct link *l);
 

@@ -239,8 +239,9 @@ detach(struct session *s, const char *why)
 	log_info("detached: %s", why);
 	link_detached(s->link);
 	window_lost(&s->window);
-	timer_set(&s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :
-	    s->env.set.detached_ttl_ms);
+	/* Without a master nobody can resume it. */
+	timer_set(&s->ttl_ev, link_is_gone(s->link) ? 0 :
+	    s->retain_ms != 0 ? s->retain_ms : s->env.set.detached_ttl_ms);
 	session_unhold(s);
 	malloc_trim(0);
 }
