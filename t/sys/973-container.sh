@@ -19,13 +19,15 @@ fi
 umount -R /sys/fs/cgroup 2>/dev/null
 mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null || skip "no cgroup2"
 
-# All of podman is in memory.  Limits below ours need no capability.
-mkdir "$DIR/podman"
-mount -t tmpfs -o mode=755 none "$DIR/podman" || skip "no tmpfs"
-at_exit "umount -R '$DIR/podman'"
+# All of podman is in memory, at a path that it does not find too long.  Limits
+# below ours need no capability.
+podman=$(mktemp -d /tmp/XXXXXX) || fail "no folder"
+at_exit "rmdir '$podman'"
+mount -t tmpfs -o mode=755 none "$podman" || skip "no tmpfs"
+at_exit "umount -R '$podman'"
 quiet_podman() {
-	TMPDIR=$DIR/podman timeout 120 podman --root "$DIR/podman/images" \
-	    --runroot "$DIR/podman/run" --tmpdir "$DIR/podman/tmp" \
+	TMPDIR=$podman timeout 120 podman --root "$podman/images" \
+	    --runroot "$podman/run" --tmpdir "$podman/tmp" \
 	    --storage-driver vfs --runtime crun \
 	    --cgroup-manager cgroupfs --events-backend none "$@"
 }
