@@ -103,6 +103,7 @@ try_on(struct execsrv *x, const struct execsrv_error *e)
 	    !recovery_is_enabled(&x->recovery))
 		return;
 	x->opening.open_ms = x->recovery.recover_ms;
+	x->opening.is_second = true;
 	recovery_open(&x->recovery, execsrv_now(x), x->opening.open_ms);
 }
 

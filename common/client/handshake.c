@@ -111,6 +111,14 @@ may_pass(int error)
 	    error == ENETUNREACH || error == ECONNRESET || error == ENETDOWN;
 }
 
+/* Whether a server that ended a connection before the session has ended, too. */
+static bool
+has_stopped(const struct execsrv *x, int error)
+{
+	return x->opening.is_second &&
+	    (error == ECONNREFUSED || error == ENOENT);
+}
+
 /* Not now, not there, or not at all. */
 static void
 on_first_failed(struct execsrv *x, int error)
@@ -135,7 +143,10 @@ on_first_failed(struct execsrv *x, int error)
 		execsrv_error_set(&e, EXECSRV_WHY_CONNECT, "%s: %s", is_reach ?
 		    execsrv_reach_program(&x->opening.reach) :
 		    x->opening.where, strerror(error));
-		if (is_reach || !may_pass(error) || !execsrv_tries_on(x))
+		if (has_stopped(x, error))
+			execsrv_error_prefix(&e, "the server has stopped");
+		if (is_reach || !may_pass(error) || !execsrv_tries_on(x) ||
+		    has_stopped(x, error))
 			execsrv_fail_as(x, &e);
 		else if (x->state == EXECSRV_WAITING)
 			recovery_failed(&x->recovery, execsrv_now(x), &e);

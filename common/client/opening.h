@@ -25,6 +25,7 @@ struct opening {
 	char			*token;		/* or NULL; locked memory */
 	int			 connect_ms, initialize_ms;
 	int			 open_ms;	/* 0: tried once */
+	bool			 is_second;	/* tried on: it was a server */
 	char			 resume[128];	/* a session; empty: none */
 	bool			 takes;		/* it from its client */
 	bool			 operates;	/* and does nothing else */

@@ -249,5 +249,26 @@ def before_session():
               proxy.connections)
 
 
+class Ending(Impatient):
+    """The server stops when it is asked for the first session."""
+
+    def serve(self, client, left):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        super().serve(client, left)
+
+
+def stops_before_session():
+    """There is no server any more: that is said at once, whatever patience
+    there is."""
+    proxy = Ending(Server().url, 1)
+    done = subprocess.run(
+        [BUILD + "/execsrvctl", "run", "--patience", "3600", "--url",
+         proxy.url, "--", "true"], stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=LIMIT, check=False)
+    check(done.returncode == 125 and done.stderr.decode() == "execsrvctl: the "
+          "server has stopped: %s: Connection refused\n" % proxy.url,
+          (done.returncode, done.stderr))
+
+
 main(output, both_ways, silent_command, signals_later, another_server,
-     no_patience, before_session)
+     no_patience, before_session, stops_before_session)
