@@ -510,43 +510,48 @@ conf_dir	= $(DEST)$(sysconfdir)/execsrv
 
 # The administrator's settings are never overwritten.
 install: all
-	$(INSTALL) -d $(DEST)$(sbindir) $(DEST)$(bindir) \
+	$(call say,INSTALL,$(DEST)$(prefix))
+	$(Q)$(INSTALL) -d $(DEST)$(sbindir) $(DEST)$(bindir) \
 	    $(DEST)$(libexecdir)/execsrv $(DEST)$(includedir) \
 	    $(DEST)$(libdir)/pkgconfig
-	$(foreach p,$(PROGRAMS),$(INSTALL) -m 755 $(STRIP) $(BUILD)/$(p) \
+	$(Q)$(foreach p,$(PROGRAMS),$(INSTALL) -m 755 $(STRIP) $(BUILD)/$(p) \
 	    $(DEST)$($(p)_DIR)/$(p) &&) :
-	$(INSTALL) -m 644 $(LIB_H) $(DEST)$(includedir)/execsrv.h
-	$(INSTALL) -m 644 $(BUILD)/libexecsrv.a $(DEST)$(libdir)/libexecsrv.a
-	$(INSTALL) -m 644 $(STRIP) $(BUILD)/$(LIB_FILE) \
+	$(Q)$(INSTALL) -m 644 $(LIB_H) $(DEST)$(includedir)/execsrv.h
+	$(Q)$(INSTALL) -m 644 $(BUILD)/libexecsrv.a $(DEST)$(libdir)/libexecsrv.a
+	$(Q)$(INSTALL) -m 644 $(STRIP) $(BUILD)/$(LIB_FILE) \
 	    $(DEST)$(libdir)/$(LIB_FILE)
-	ln -sf $(LIB_FILE) $(DEST)$(libdir)/$(LIB_SO)
-	ln -sf $(LIB_SO) $(DEST)$(libdir)/libexecsrv.so
-	$(INSTALL) -m 644 $(BUILD)/libexecsrv.pc \
+	$(Q)ln -sf $(LIB_FILE) $(DEST)$(libdir)/$(LIB_SO)
+	$(Q)ln -sf $(LIB_SO) $(DEST)$(libdir)/libexecsrv.so
+	$(Q)$(INSTALL) -m 644 $(BUILD)/libexecsrv.pc \
 	    $(DEST)$(libdir)/pkgconfig/libexecsrv.pc
-	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
+	$(Q)$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
 	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
-	cp -P $(BUILD)/man/man3/*.3 $(call man_dir,.3)/
-	chmod 644 $(call man_dir,.3)/execsrv_*.3
-	$(INSTALL) -d $(bash_dir) $(zsh_dir)
-	$(INSTALL) -m 644 $(BUILD)/contrib/completion/bash \
+	$(Q)cp -P $(BUILD)/man/man3/*.3 $(call man_dir,.3)/
+	$(Q)chmod 644 $(call man_dir,.3)/execsrv_*.3
+	$(Q)$(INSTALL) -d $(bash_dir) $(zsh_dir)
+	$(Q)$(INSTALL) -m 644 $(BUILD)/contrib/completion/bash \
 	    $(bash_dir)/execsrvctl
-	ln -sf execsrvctl $(bash_dir)/execsrvd
-	$(INSTALL) -m 644 $(BUILD)/contrib/completion/zsh \
+	$(Q)ln -sf execsrvctl $(bash_dir)/execsrvd
+	$(Q)$(INSTALL) -m 644 $(BUILD)/contrib/completion/zsh \
 	    $(zsh_dir)/_execsrvctl
-	$(foreach s,$(SERVICE),$(INSTALL) -D -m $(call service_mode,$(s)) \
+	$(Q)$(foreach s,$(SERVICE),$(INSTALL) -D -m $(call service_mode,$(s)) \
 	    $(call service_file,$(s)) $(call service_place,$(s)) &&) :
 ifneq ($(logrotatedir),)
-	test -e $(DEST)$(logrotatedir)/execsrvd || \
+	$(Q)test -e $(DEST)$(logrotatedir)/execsrvd || \
 	    $(INSTALL) -D -m 644 $(ROTATE) $(DEST)$(logrotatedir)/execsrvd
 endif
 ifneq ($(CONF),)
-	$(INSTALL) -d $(conf_dir)
-	test -e $(conf_dir)/execsrvd.conf || \
+	$(Q)$(INSTALL) -d $(conf_dir)
+	$(Q)test -e $(conf_dir)/execsrvd.conf || \
 	    $(INSTALL) -m 644 $(CONF) $(conf_dir)/execsrvd.conf
 endif
 ifneq ($(HUB_CONF),)
-	$(INSTALL) -d $(conf_dir)
-	$(INSTALL) -m 644 $(HUB_CONF) $(conf_dir)/execsrv-hub.conf.sample
+	$(Q)$(INSTALL) -d $(conf_dir)
+	$(Q)$(INSTALL) -m 644 $(HUB_CONF) $(conf_dir)/execsrv-hub.conf.sample
+endif
+ifeq ($(DESTDIR),)
+	$(Q)sh contrib/build/installed '$(conf_dir)/execsrvd.conf' \
+	    '$(UNIT_DIR)' '$(initdir)' '$(logrotatedir)'
 endif
 
 install-strip:
@@ -554,26 +559,27 @@ install-strip:
 
 # Settings that somebody changed stay.
 uninstall:
-	rm -f $(foreach p,$(PROGRAMS),$(DEST)$($(p)_DIR)/$(p)) \
+	$(call say,REMOVE,$(DEST)$(prefix))
+	$(Q)rm -f $(foreach p,$(PROGRAMS),$(DEST)$($(p)_DIR)/$(p)) \
 	    $(DEST)$(includedir)/execsrv.h $(addprefix $(DEST)$(libdir)/,\
 	    libexecsrv.a libexecsrv.so $(LIB_SO) $(LIB_FILE) \
 	    pkgconfig/libexecsrv.pc)
-	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
-	rm -f $(patsubst $(BUILD)/man/man3/%,$(call man_dir,.3)/%,\
+	$(Q)$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
+	$(Q)rm -f $(patsubst $(BUILD)/man/man3/%,$(call man_dir,.3)/%,\
 	    $(wildcard $(BUILD)/man/man3/*.3))
-	rm -f $(bash_dir)/execsrvctl $(bash_dir)/execsrvd \
+	$(Q)rm -f $(bash_dir)/execsrvctl $(bash_dir)/execsrvd \
 	    $(zsh_dir)/_execsrvctl
-	$(foreach s,$(SERVICE),rm -f $(call service_place,$(s)) &&) :
+	$(Q)$(foreach s,$(SERVICE),rm -f $(call service_place,$(s)) &&) :
 ifneq ($(logrotatedir),)
-	! cmp -s $(ROTATE) $(DEST)$(logrotatedir)/execsrvd || \
+	$(Q)! cmp -s $(ROTATE) $(DEST)$(logrotatedir)/execsrvd || \
 	    rm -f $(DEST)$(logrotatedir)/execsrvd
 endif
 ifneq ($(CONF),)
-	! cmp -s $(CONF) $(conf_dir)/execsrvd.conf || \
+	$(Q)! cmp -s $(CONF) $(conf_dir)/execsrvd.conf || \
 	    rm -f $(conf_dir)/execsrvd.conf
 endif
-	rm -f $(conf_dir)/execsrv-hub.conf.sample
-	-rmdir $(DEST)$(libexecdir)/execsrv $(conf_dir) 2>/dev/null
+	$(Q)rm -f $(conf_dir)/execsrv-hub.conf.sample
+	-$(Q)rmdir $(DEST)$(libexecdir)/execsrv $(conf_dir) 2>/dev/null
 
 # --- releasing ---------------------------------------------------------------
 

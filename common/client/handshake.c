@@ -111,7 +111,7 @@ may_pass(int error)
 	    error == ENETUNREACH || error == ECONNRESET || error == ENETDOWN;
 }
 
-/* Whether a server that ended a connection before the session has ended, too. */
+/* Whether a server that ended a connection before the session has stopped. */
 static bool
 has_stopped(const struct execsrv *x, int error)
 {

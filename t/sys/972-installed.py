@@ -30,10 +30,14 @@ SERVICE = {
 def make(target, dest, *more):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")
            and k not in ("MFLAGS", "T", "BUILD")}
-    r = subprocess.run(["make", "-s", "-C", SRCDIR, "BUILD=" + BUILD, target,
+    r = subprocess.run(["make", "-C", SRCDIR, "BUILD=" + BUILD, target,
                         "DESTDIR=" + dest, *DIRS, *more], env=env,
                        capture_output=True, text=True, check=False)
     check(r.returncode == 0, r.stdout + r.stderr)
+    # A line, as for all that is made.
+    lines = r.stdout.splitlines()
+    check(len(lines) < 5 and any(dest in line for line in lines), r.stdout)
+    check(not any("&&" in line for line in lines), r.stdout)
 
 
 def files(dest):
@@ -67,6 +71,32 @@ def installed():
     check(list(left) == ["/etc/logrotate.d/execsrvd"], "left: %s" % left)
     with open(mine, encoding="utf-8") as f:
         check(f.read().endswith("# mine\n"), "it was changed")
+
+
+def afterwards():
+    """What is to be done then, and which folders nothing looks into."""
+    def said(*words):
+        return subprocess.run(["sh", SRCDIR + "/contrib/build/installed",
+                               *words], capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+    lines = said("/x.conf", "/usr/local/lib/systemd/system",
+                 "/usr/local/etc/init.d", "/usr/local/etc/logrotate.d")
+    check(len(lines) == 4 and lines[0] == "Settings: /x.conf" and
+          "systemctl enable --now execsrvd" in lines[1] and
+          "--with-initdir=/etc/init.d" in lines[2] and
+          "--with-logrotatedir=/etc/logrotate.d" in lines[3], lines)
+    lines = said("/x.conf", "/lib/systemd/system", "/etc/init.d",
+                 "/etc/logrotate.d")
+    check(len(lines) == 2, lines)
+    check(len(said("/x.conf", "", "", "")) == 1, "without services")
+
+
+def narrow():
+    """The samples of settings fit a terminal."""
+    for name in "execsrvd.conf", "execsrv-hub.conf":
+        with open("%s/contrib/%s" % (BUILD, name), encoding="utf-8") as f:
+            wide = [line for line in f if len(line.expandtabs()) > 81]
+        check(not wide, wide)
 
 
 def without():
@@ -352,5 +382,5 @@ def nomad():
 
 
 if __name__ == "__main__":
-    main(installed, without, rotation, dockerfile, linked, kubernetes, hub,
+    main(installed, afterwards, narrow, without, rotation, dockerfile, linked, kubernetes, hub,
          nomad)
