@@ -382,5 +382,6 @@ def nomad():
 
 
 if __name__ == "__main__":
-    main(installed, afterwards, narrow, without, rotation, dockerfile, linked, kubernetes, hub,
+    main(installed, afterwards, narrow, without, rotation, dockerfile, linked, kubernetes,
+     hub,
          nomad)
