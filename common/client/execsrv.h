@@ -562,7 +562,8 @@ struct execsrv_attributes *execsrv_fs_attributes_wait(struct execsrv *x,
 struct execsrv_fs_set {
 	const char	*path;		/* needed */
 	uint64_t	 mode;		/* to 07777; 0, here and below:
-					   unchanged */
+					   unchanged.  The type of st_mode is
+					   ignored: S_IFREG is mode 0 */
 	uint64_t	 accessed_ns;	/* since 1970 */
 	uint64_t	 modified_ns;
 	const char	*sandbox;
@@ -703,8 +704,9 @@ struct execsrv_fs_write {
 	const char		*sandbox;
 	bool			 no_follow;
 	/*
-	 * Of a new file, less the umask there; 0: 0666.  Here and in the
-	 * structs below, with the capability execsrvFsAttributes.
+	 * Of a new file, less the umask there; 0: 0666, S_IFREG: 0 as in
+	 * execsrv_fs_set.  Here and in the structs below, with the capability
+	 * execsrvFsAttributes.
 	 */
 	uint64_t		 mode;
 	EXECSRV_ROOM(4);

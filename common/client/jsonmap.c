@@ -1,5 +1,7 @@
 #include "common/client/jsonmap.h"
 
+#include <sys/stat.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <stdalign.h>
@@ -44,7 +46,7 @@ typedef const char			*C_TEXT, *C_PATH, *C_JSON, *C_YES;
 typedef const char *const		*C_TEXTS;
 typedef C_TEXTS				 C_PATHS, C_VARS;
 typedef bool				 C_BOOL, C_ON, C_OFF;
-typedef uint64_t			 C_U64;
+typedef uint64_t			 C_U64, C_MODE;
 typedef int64_t				 C_I64;
 typedef struct execsrv_bytes		 C_BYTES;
 
@@ -195,6 +197,7 @@ is_given(const struct jsonmap_row *row, const void *from)
 	case JSONMAP_OFF:
 		return MEMBER(from, row, bool);
 	case JSONMAP_U64:
+	case JSONMAP_MODE:
 		return MEMBER(from, row, uint64_t) != 0;
 	case JSONMAP_BYTES:
 		return MEMBER(from, row, struct execsrv_bytes).len > 0;
@@ -234,6 +237,10 @@ jsonmap_put_value(struct json_out *o, const struct jsonmap_row *row,
 		break;
 	case JSONMAP_U64:
 		json_out_u64(o, MEMBER(from, row, uint64_t));
+		break;
+	case JSONMAP_MODE:
+		json_out_u64(o, MEMBER(from, row, uint64_t) &
+		    ~(uint64_t)S_IFMT);
 		break;
 	case JSONMAP_I64:
 		json_out_i64(o, MEMBER(from, row, int64_t));

@@ -38,6 +38,11 @@ tree() {
 	chmod 640 "$A/d/big"
 	echo x >"$A/closed/x"
 	chmod 555 "$A/closed"
+	if [ "$(id -u)" = 0 ]; then
+		echo x >"$A/none"
+		mkdir "$A/shut"
+		chmod 0 "$A/none" "$A/shut"
+	fi
 	ln -s ../.. "$A/d/e/up"
 	ln -s .. "$A/d/e/up2"
 	ln -s ../run "$A/d/to file"

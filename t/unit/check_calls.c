@@ -2,6 +2,8 @@
  * common/client: typed requests.  What goes over the wire for each of
  * calls.def, what becomes of answers, good and bad, and who owns what.
  */
+#include <sys/stat.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -238,7 +240,8 @@ SEND(fs_read_file, on_content, { .path = "/\xff" })
 SEND(fs_walk, on_tree, { .path = "/", .max_depth = 0, .max_directories = 2,
     .max_entries = 3, .prune_hidden = true })
 SEND(fs_copy, on_done, { .from = "/a", .to = "/b" })
-SEND(fs_create_directory, on_done, { .path = "/a", .only_last = true })
+SEND(fs_create_directory, on_done, { .path = "/a", .only_last = true,
+    .mode = S_IFDIR })
 SEND(fs_remove, on_done, { .path = "/a", .must_exist = true })
 SEND(fs_write_file, on_done, { .path = "/a", .bytes = { "x\0y", 3 },
     .mode = 0600 })
@@ -348,7 +351,8 @@ static const struct {
 	    "\"destinationPath\":\"file:///b\",\"recursive\":false}", "{}",
 	    "done;" },
 	{ send_fs_create_directory, "fs/createDirectory",
-	    "{\"path\":\"file:///a\",\"recursive\":false}", "{}", "done;" },
+	    "{\"path\":\"file:///a\",\"recursive\":false,\"mode\":0}", "{}",
+	    "done;" },
 	{ send_fs_remove, "fs/remove", "{\"path\":\"file:///a\","
 	    "\"recursive\":false,\"force\":false}", "{}", "done;" },
 	{ send_fs_write_file, "fs/writeFile", "{\"path\":\"file:///a\","

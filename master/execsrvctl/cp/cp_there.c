@@ -282,7 +282,7 @@ cp_set(struct cp *c, const char *path, mode_t mode, const struct stat *st,
 		}
 		return execsrv_fs_set_attributes_wait(c->x, &in, ASK_MS, e);
 	}
-	snprintf(digits, sizeof(digits), "%o", (unsigned)mode);
+	snprintf(digits, sizeof(digits), "%o", (unsigned)(mode & MODE));
 	if (order(c, "its mode", "chmod \"$2\" -- \"$1\"", path, digits, "",
 	    e) == -1)
 		return -1;

@@ -23,7 +23,7 @@ struct up {
 	const char		*here, *there;
 	int			 fd;
 	const struct stat	*st;
-	mode_t			 mode;		/* never 0 */
+	mode_t			 mode;		/* with its type: never 0 */
 };
 
 /* Read up to SMALL bytes of a file, and whether that is all.  -1: errno. */
@@ -183,7 +183,7 @@ send_whole(struct up *u, struct execsrv_error *why)
 	snprintf(target, sizeof(target), "%s", u->there);
 	if (is_there && t.is_link)
 		follow(u->cp, u->there, target);
-	r = send_aside(u, target, is_there && t.has_mode ? t.mode :
+	r = send_aside(u, target, is_there && t.has_mode ? S_IFREG | t.mode :
 	    u->mode & ~u->cp->mask, why);
 	if (r == 1 && !is_there && !u->cp->has_attributes &&
 	    (u->mode & OPEN_TO_ALL) != OPEN_TO_ALL)
@@ -214,8 +214,7 @@ send_file(struct up *u, struct execsrv_error *e)
 
 	/* The mode of a pipe means nothing; use an owner's. */
 	if (S_ISREG(st->st_mode))
-		u->mode = (st->st_mode & MODE) != 0 ? st->st_mode & MODE :
-		    0600;
+		u->mode = st->st_mode & (S_IFMT | MODE);
 	if (is_small && (r = send_small(u, e)) == 0)
 		cp_shown(c, u->here, size_here(u), size_here(u));
 	if (r == 1)
@@ -320,7 +319,7 @@ static void
 upload_folder(struct cp *c, const char *here, const char *there,
     const struct stat *st)
 {
-	mode_t			 mode = st->st_mode & MODE;
+	mode_t			 mode = st->st_mode & (S_IFMT | MODE);
 	struct execsrv_error	 e;
 	bool			 is_new;
 	int			 r = 0;
