@@ -34,6 +34,12 @@ completed execsrvctl run --sandbox ""
 offers workspace-write
 completed execsrvctl config c
 offers check
+completed execsrvctl help ""
+offers attach
+completed execsrvctl help at
+offers attach
+completed execsrvctl help attach ""
+! grep -qxF attach "$DIR/out" || fail "help of two commands"
 completed execsrvctl fleet ""
 offers list
 offers token
@@ -94,6 +100,11 @@ completed execsrvctl attach ""
 offers "$session"
 completed execsrvctl kill "${session%???????}"
 offers "$session"
+completed execsrvctl kill ""
+offers "$session"
+! grep -q '^-' "$DIR/out" || fail "options among sessions"
+completed execsrvctl kill -
+offers --url
 completed execsrvctl kill "$session" ""
 offers p1
 completed execsrvctl attach "$session/"
