@@ -505,6 +505,22 @@ START_TEST(test_killed)
 }
 END_TEST
 
+/* One that has not come yet is there until its process has ended. */
+START_TEST(test_awaited_killed)
+{
+	struct child	*c = child_former(&m, 7, PID, -1);
+
+	ck_assert_ptr_nonnull(c);
+	child_kill(c);
+	ck_assert_uint_eq(nkilled, 1);
+	ck_assert_int_eq(c->state, CHILD_AWAITED);
+	ck_assert_int_eq(c->end, CHILD_KILLED);
+	child_on_exit(c, SIGNALLED(SIGKILL));
+	ck_assert_uint_eq(nsettled, 1);
+	ck_assert_ptr_null(child_by_id(&m, 7));
+}
+END_TEST
+
 /* A message that is none costs it its life. */
 START_TEST(test_violation)
 {
@@ -735,6 +751,7 @@ main(void)
 	tcase_add_test(t, test_dead_already);
 	tcase_add_test(t, test_stop);
 	tcase_add_test(t, test_killed);
+	tcase_add_test(t, test_awaited_killed);
 	tcase_add_test(t, test_violation);
 	tcase_add_test(t, test_spares);
 	tcase_add_test(t, test_running);

@@ -6,6 +6,7 @@
 
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 #include <assert.h>
@@ -26,6 +27,22 @@
 #define SAME		(-1)
 
 static struct fsop_result	 res;
+static bool			 is_overtaken;
+
+/* Somebody else may rename something to that name just before. */
+int
+renameat2(int from_dir, const char *from, int to_dir, const char *to,
+    unsigned flags)
+{
+	char	 other[2048];
+
+	if (is_overtaken) {
+		is_overtaken = false;
+		snprintf(other, sizeof(other), "%s/o", base);
+		ck_assert_int_eq(renameat(AT_FDCWD, other, to_dir, to), 0);
+	}
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
 
 /* Like op_run(), but what came of it stays in res. */
 static int
@@ -438,6 +455,18 @@ START_TEST(test_replaced_at_rest)
 }
 END_TEST
 
+/* A file that takes the name meanwhile stays: it was not to be replaced. */
+START_TEST(test_overtaken)
+{
+	sh("printf 'long old content' > f; printf other > o");
+	is_overtaken = true;
+	ck_assert_int_eq(do_write("f", "new", 3, _i != 0), 0);
+	ck_assert(!is_overtaken);
+	has_text("f", "other");
+	sh("! ls -A . | grep -q execsrv");
+}
+END_TEST
+
 START_TEST(test_in_place)
 {
 	char	 full[2048];
@@ -714,6 +743,7 @@ main(void)
 	tcase_add_test(t, test_blocks);
 	tcase_add_loop_test(t, test_replaced, 0, 2);
 	tcase_add_loop_test(t, test_replaced_at_rest, 0, 2);
+	tcase_add_loop_test(t, test_overtaken, 0, 2);
 	tcase_add_loop_test(t, test_in_place, 0, 2);
 	tcase_add_loop_test(t, test_inherited_list, 0, 2);
 	tcase_add_test(t, test_permissions);

@@ -147,7 +147,21 @@ START_TEST(test_held)
 	}
 	ck_assert_uint_eq(got, sent);
 	ck_assert_uint_eq(hubconn_queued(s.conn), 0);
+	/* Nothing goes by itself, though all before it has gone. */
+	memset(piece, (uint8_t)(sent / PIECE), PIECE);
+	ck_assert_int_eq(hubconn_write(s.conn, &iov, 1), 0);
+	ck_assert_uint_eq(hubconn_queued(s.conn), PIECE);
+	turn(&s);
+	ck_assert_int_eq(SSL_read(ssl, piece, PIECE), -1);
 	hubconn_unhold(s.conn);
+	for (i = 0; i < TURNS && got < sent + PIECE; i++) {
+		while ((n = SSL_read(ssl, piece, PIECE)) > 0) {
+			ck_assert(is_right(piece, (size_t)n, got));
+			got += (size_t)n;
+		}
+		turn(&s);
+	}
+	ck_assert_uint_eq(got, sent + PIECE);
 	SSL_free(ssl);
 	close(pair[1]);
 	hubconn_free(&s.conn);

@@ -1,5 +1,7 @@
 /* common/json/params.c: every type and presence, by the rows that have them. */
 #include <check.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,12 +166,21 @@ START_TEST(test_paths)
 	static const char		 relative[] =
 	    "{\"processId\":\"p\",\"argv\":[],\"cwd\":\"a\",\"env\":{},"
 	    "\"tty\":true}";
+	char				 line[PATH_MAX + 200];
 
 	ck_assert_str_ne(DECODE(process_start, native, &p, false), "ok");
 	ck_assert_str_eq(DECODE(process_start, native, &p, true), "ok");
 	ck_assert_str_eq(p.cwd.path, "/a b");
 	ck_assert_str_ne(DECODE(process_start, relative, &p, true), "ok");
 	ck_assert_str_ne(DECODE(process_start, cut, &p, true), "ok");
+	ck_assert(!e.is_errno);
+	/* A path, but none that there can be: not the client's mistake. */
+	ck_assert_int_lt(snprintf(line, sizeof(line), "{\"processId\":\"p\","
+	    "\"argv\":[],\"cwd\":\"file:///%0*d\",\"env\":{},\"tty\":true}",
+	    PATH_MAX, 1), (int)sizeof(line));
+	ck_assert_str_ne(DECODE(process_start, line, &p, false), "ok");
+	ck_assert(e.is_errno);
+	ck_assert_int_eq(errno, ENAMETOOLONG);
 }
 END_TEST
 

@@ -338,6 +338,61 @@ START_TEST(test_full_sink)
 }
 END_TEST
 
+/* Small pieces in quick succession, until it is paced. */
+static void
+pace(struct proc *q, int fd)
+{
+	unsigned	 i;
+
+	for (i = 0; i < 100000 && !q->streams[0].paced; i++) {
+		put(fd, "x");
+		turn();
+	}
+	ck_assert(q->streams[0].paced);
+}
+
+/* The pause of another one does not end what holds it back. */
+START_TEST(test_paced_and_full)
+{
+	static const struct sink_ops	 full = { .is_full = always };
+	struct sink			 k = { .ops = NULL };
+	struct proc			*q;
+	struct stream			*st = &p->streams[0];
+	int				 out = out_fd, err = err_fd;
+	uint64_t			 bytes, more;
+	unsigned			 i;
+
+	sink_remove(&sink);
+	pace(p, out);
+	sink_add(&p->sinks, &k, &full);
+	put(out, "waits");
+	for (i = 0; i < 10000 && !st->held; i++) {
+		turn();
+		usleep(100);
+	}
+	ck_assert(st->held);
+	bytes = p->bytes_out;
+	ck_assert_ptr_nonnull(q = start("two"));
+	pace(q, out_fd);
+	more = q->bytes_out + 4;
+	put(out_fd, "more");
+	for (i = 0; i < 10000 && q->bytes_out < more; i++) {
+		turn();
+		usleep(100);
+	}
+	ck_assert_uint_eq(q->bytes_out, more);
+	turn();
+	ck_assert(st->held);
+	ck_assert_uint_eq(p->bytes_out, bytes);
+	sink_remove(&k);
+	procs_unhold(&procs);
+	turn();
+	ck_assert_uint_eq(p->bytes_out, bytes + 5);
+	close(out);
+	close(err);
+}
+END_TEST
+
 /* Nobody is told: small pieces go into one chunk. */
 START_TEST(test_no_client)
 {
@@ -582,6 +637,7 @@ main(void)
 	tcase_add_test(t, test_no_start);
 	tcase_add_test(t, test_room);
 	tcase_add_test(t, test_full_sink);
+	tcase_add_test(t, test_paced_and_full);
 	tcase_add_test(t, test_no_client);
 	tcase_add_test(t, test_forget);
 	tcase_add_loop_test(t, test_keep, 0, 2);

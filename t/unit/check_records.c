@@ -321,6 +321,42 @@ START_TEST(test_longer)
 }
 END_TEST
 
+/* A valid sum, but no session can be like that. */
+START_TEST(test_impossible)
+{
+	static const struct {
+		uint32_t	 kind, number;
+		int32_t		 pid;
+		bool		 has_id;
+	} no[] = {
+		{ RECORD_UPLINK + 1, 5, 7, true }, { RECORD_SESSION, 0, 7,
+		true }, { RECORD_SESSION, 5, -1, true }, { RECORD_SESSION, 5, 1,
+		true }, { RECORD_SESSION, 5, 7, false }
+	};
+	struct record	 r = session(9);
+	size_t		 i;
+	int		 slot = -1;
+
+	ck_assert_int_eq(records_publish(t), 0);
+	/* Whose pid is not known. */
+	r.pid = 0;
+	ck_assert_int_eq(records_put(t, &slot, &r), 0);
+	for (i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+		r = session(no[i].number);
+		r.kind = no[i].kind;
+		r.pid = no[i].pid;
+		if (!no[i].has_id)
+			r.id[0] = '\0';
+		slot = -1;
+		ck_assert_int_eq(records_put(t, &slot, &r), 0);
+		ck_read();
+		ck_assert_uint_eq(nfound, 1);
+		ck_assert_uint_eq(found[0].number, 9);
+		ck_assert_uint_eq(ndamaged, i + 1);
+	}
+}
+END_TEST
+
 /* Not a file of ours, and one that cannot be written. */
 START_TEST(test_foreign)
 {
@@ -363,6 +399,7 @@ main(void)
 	tcase_add_test(tc, test_killed);
 	tcase_add_test(tc, test_noise);
 	tcase_add_test(tc, test_longer);
+	tcase_add_test(tc, test_impossible);
 	tcase_add_test(tc, test_foreign);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);

@@ -945,7 +945,8 @@ START_TEST(test_retain)
 	} rows[] = {
 		{ 90000, 0, 60000 }, { 90000, 80000, 80000 },
 		{ 90000, 100000, 90000 }, { 90000, 1000, 1000 },
-		{ 0, 80000, 60000 }, { 0, 0, 60000 }
+		{ 0, 80000, 60000 }, { 0, 0, 60000 },
+		{ 30000, 50000, 50000 }, { 30000, 80000, 60000 }
 	};
 	struct timeval	 due, now;
 	int64_t		 ms;
@@ -1531,7 +1532,7 @@ main(void)
 	tcase_add_test(t, test_release_waits);
 	tcase_add_test(t, test_release_later);
 	tcase_add_test(t, test_expires);
-	tcase_add_loop_test(t, test_retain, 0, 6);
+	tcase_add_loop_test(t, test_retain, 0, 8);
 	tcase_add_loop_test(t, test_retain_nothing, 0, 2);
 	tcase_add_test(t, test_stdio);
 	tcase_add_test(t, test_relayed);

@@ -306,6 +306,22 @@ START_TEST(test_relayed)
 }
 END_TEST
 
+/* While nothing is read, silence says nothing. */
+START_TEST(test_hungry)
+{
+	conn_allow(conn, 0);
+	say(WS_TEXT, "x");
+	pass(LIMIT_PEER_PING);
+	ck_assert(was_asked());
+	pass(LIMIT_PEER_PONG - 1);
+	conn_allow(conn, 0);
+	pass(1);
+	ck_assert_uint_eq(nended, 0);
+	pass(LIMIT_PEER_PING - 1);
+	ck_assert(was_asked());
+}
+END_TEST
+
 int
 main(void)
 {
@@ -323,6 +339,7 @@ main(void)
 	tcase_add_test(t, test_reading);
 	tcase_add_test(t, test_contested);
 	tcase_add_test(t, test_relayed);
+	tcase_add_test(t, test_hungry);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
