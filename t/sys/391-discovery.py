@@ -130,8 +130,9 @@ def roots():
         result = c.call("capabilityRoots/discoverV1", {"roots": [
             {"id": "p", "path": uri(CACHE + "/plug/1.0")},
             {"id": "", "path": uri(CACHE + "/plug/1.0/m.json")},
-            {"id": "s", "path": uri(CODEX + "/skills"), "sandbox": None}]})
-        plug, none, some = result["roots"]
+            {"id": "s", "path": uri(CODEX + "/skills"), "sandbox": None},
+            {"id": "l", "path": uri(CODEX + "/skills/link")}]})
+        plug, none, some, link = result["roots"]
         check(plug["id"] == "p" and plug["error"] is None and
               plug["plugin"]["mcpConfig"]["contents"] == '{"x":1}' and
               len(plug["namespaceManifests"]) == 1 and
@@ -140,8 +141,11 @@ def roots():
         check(none["error"] and none["plugin"] is None and
               none["skills"] == [], "a file: %s" % none)
         paths = [s["instructions"]["path"] for s in some["skills"]]
-        check(paths == sorted(paths) and uri(CODEX + "/skills/link/SKILL.md")
-              not in paths and len(paths) == 4, "some: %s" % paths)
+        linked = uri(CODEX + "/skills/link/SKILL.md")
+        check(paths == sorted(paths) and linked in paths and len(paths) == 5,
+              "some: %s" % paths)
+        check([s["instructions"]["path"] for s in link["skills"]] == [linked],
+              "a root that is a link: %s" % link)
         check(some["skills"][-1]["metadata"]["contents"].startswith("policy"),
               "metadata: %s" % some)
         result = c.call("capabilityRoots/discoverV1", {"roots": many})

@@ -109,7 +109,7 @@ put_root(struct discovery *d, const char *root, bool is_there)
 	else
 		json_out_null(&d->o);
 	if (is_there &&
-	    discovery_walk(d, root, false, all_names, &found) == -1)
+	    discovery_walk(d, root, true, all_names, &found) == -1)
 		goto out;
 	json_out_key(&d->o, "skills");
 	json_out_open(&d->o, '[');

@@ -221,7 +221,12 @@ fill(struct skill *s, yaml_document_t *d, const char *fallback)
 	if (root == NULL || root->type != YAML_MAPPING_NODE)
 		return "the front matter is no mapping";
 	name = yaml_find(d, root, "name", &bad);
-	s->name = name == NULL ? strdup(fallback) : yaml_words(name);
+	s->name = name == NULL ? NULL : yaml_words(name);
+	/* A blank one as well; but not what is no text. */
+	if (name == NULL || (s->name != NULL && s->name[0] == '\0')) {
+		free(s->name);
+		s->name = strdup(fallback);
+	}
 	s->description = yaml_words(yaml_find(d, root, "description", &bad));
 	more = yaml_find(d, root, "metadata", &bad);
 	s->short_description = yaml_words(yaml_find(d, more,
