@@ -501,11 +501,32 @@ child_on_early_death(struct child *c)
 	pool_on_death(c->master->pool);
 }
 
+static void
+child_on_gone(struct master *m)
+{
+	m->events->on_child_gone(m);
+}
+
+static void
+child_kill_range(struct master *m, uint64_t first)
+{
+	m->events->kill_range(m, first);
+}
+
+static void
+child_look_for_orphans(struct master *m, bool is_urgent)
+{
+	m->events->look_for_orphans(m, is_urgent);
+}
+
 const struct child_events	 child_msg_events = {
 	.on_msg = child_on_msg,
 	.on_state = child_on_state,
 	.on_pid = child_on_pid,
 	.on_settled = child_on_settled,
 	.on_early_death = child_on_early_death,
-	.decide = child_decide
+	.decide = child_decide,
+	.on_gone = child_on_gone,
+	.kill_range = child_kill_range,
+	.look_for_orphans = child_look_for_orphans
 };

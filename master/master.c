@@ -276,7 +276,6 @@ int
 master_init(struct master *m, const struct cred *env)
 {
 	m->events = &events;
-	m->child_events = &child_msg_events;
 	m->start.at = clock_ms();
 	m->start.time = m->start.loaded = time(NULL);
 	m->start.is_root = geteuid() == 0;
@@ -287,7 +286,7 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->listen.list);
 	TAILQ_INIT(&m->listen.metrics);
 	TAILQ_INIT(&m->uplinks.list);
-	child_init_all(m);
+	children_init(&m->children, &child_msg_events, m, m->stats);
 	route_init_all(m);
 	if (logto_init(&m->logs, &m->conf, m->start.is_daemon) == -1 ||
 	    audit_init(m) == -1)
@@ -327,6 +326,9 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("cannot set up control groups");
 		return -1;
 	}
+	m->children.base = m->base;
+	m->children.cgroups = m->cgroups;
+	m->children.budget = m->budget;
 	cgroups_warn(m->cgroups, &m->conf);
 	adopt_load(m->adopt);
 	if (open_listeners(m) == -1 || remote_exec_init(m) == -1 ||
@@ -374,7 +376,7 @@ master_fini(struct master *m)
 	userdb_free(&m->userdb);
 	penalties_free(&m->penalties);
 	tokens_free(&m->tokens);
-	child_forget_all(m);
+	child_forget_all(&m->children);
 	membudget_free(&m->budget);
 	pool_free(&m->pool);
 	cgroups_free(&m->cgroups);
@@ -383,7 +385,7 @@ master_fini(struct master *m)
 	rundir_close(&m->rundir.path, &m->rundir.lock);
 	fd_close(&m->environment);
 	reserve_fini(&m->reserve);
-	child_fini_all(m);
+	children_fini(&m->children);
 	reaper_fini(&m->reaper);
 	if (m->state != WORLD_STARTING)
 		audit(m, &(struct audit_what){
@@ -410,7 +412,7 @@ master_on_exit(void *arg, pid_t pid, int status)
 	struct child	*c;
 	char		 why[PAYLOAD_WHY];
 
-	if ((c = child_by_pid(m, pid)) != NULL) {
+	if ((c = child_by_pid(&m->children, pid)) != NULL) {
 		child_on_exit(c, status);
 		return true;
 	}
@@ -446,13 +448,15 @@ master_is_ours(void *arg, pid_t pid)
 	return userdb_has(m->userdb, pid) || pool_has(m->pool, pid) ||
 	    upgrade_has(m->upgrade, pid) ||
 	    pid == m->payload.pid || remote_has(m, pid) ||
-	    child_by_pid(m, pid) != NULL;
+	    child_by_pid(&m->children, pid) != NULL;
 }
 
 static pid_t
 master_next_exit(void *arg)
 {
-	return child_next_exit(arg);
+	const struct master	*m = arg;
+
+	return child_next_exit(&m->children);
 }
 
 static bool
@@ -460,7 +464,7 @@ master_knows_all_workers(void *arg)
 {
 	const struct master	*m = arg;
 
-	return !child_is_forking(m);
+	return !child_is_forking(&m->children);
 }
 
 static void

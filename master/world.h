@@ -23,13 +23,13 @@
 #include "master/payload.h"
 #include "master/reaper.h"
 #include "master/remote/remote_stdin.h"
+#include "master/stats.h"
+#include "master/workers/child.h"
 #include "master/workers/reserve.h"
 
 struct adopt;
 struct audit;
 struct cgroups;
-struct child;
-struct child_events;
 struct ctl;
 struct gate;
 struct listener;
@@ -49,28 +49,10 @@ struct upgrade;
 struct userdb;
 
 TAILQ_HEAD(listener_list, listener);
-TAILQ_HEAD(child_list, child);
 TAILQ_HEAD(remote_list, remote);
 TAILQ_HEAD(route_list, route);
 
-#define WORLD_CHILD_STATES	7	/* of enum child_state */
 #define WORLD_ROUTE_STATES	5	/* of enum route_state */
-
-/* Counters: the rows of proto/stat.def. */
-enum master_stat {
-#define STAT(name, metric, meaning)	STAT_##name,
-#include "proto/stat.def"
-#undef STAT
-	STATS
-};
-
-/* The rows of proto/gauge.def. */
-enum gauge {
-#define GAUGE(name, family, state, help)	GAUGE_##name,
-#include "proto/gauge.def"
-#undef GAUGE
-	GAUGES
-};
 
 /* Calls to the master from its modules. */
 #define READY_WHY_MAX	128	/* bytes of why /readyz says no */
@@ -78,7 +60,7 @@ enum gauge {
 struct master_events {
 	void	(*stop)(struct master *m, const char *why);
 
-	/* The server may be able to exit. */
+	/* A child process has ended: the server may be able to exit. */
 	void	(*on_child_gone)(struct master *m);
 
 	/* Spare workers are available for waiting connections. */
@@ -151,18 +133,6 @@ struct world_logs {
 	struct audit		*audit;		/* NULL: AuditLog is none */
 };
 
-/* Workers, for master/workers/child.c alone to write. */
-struct world_children {
-	struct child_list	 list;
-	struct map		 by_pid, by_id;
-	struct child_list	 forking;	/* their pid is not known yet */
-	struct child_list	 ending;	/* their channel is closed */
-	struct child_list	 starting, idle;	/* spare */
-	size_t			 in_state[WORLD_CHILD_STATES];
-	uint64_t		 running;	/* processes of all sessions */
-	unsigned		 next_id;
-};
-
 /* Sessions, for master/workers/route.c alone to write. */
 struct world_routes {
 	struct route_list	 list;		/* in the order of numbers */
@@ -195,7 +165,6 @@ enum world_state {
 
 struct master {
 	const struct master_events *events;
-	const struct child_events *child_events;
 	struct event_base	*base;
 	struct conf		 conf;
 	struct world_start	 start;
@@ -227,7 +196,7 @@ struct master {
 	struct adopt		*adopt;
 	struct handoff		 handed;	/* by who was here before */
 	struct upgrade		*upgrade;
-	struct world_children	 children;
+	struct children		 children;
 	struct world_routes	 routes;
 	struct world_uplinks	 uplinks;
 	struct remote_stdin	 remote_stdin;
@@ -247,5 +216,3 @@ world_is_stopping(const struct master *m)
 {
 	return m->state >= WORLD_STOPPING;
 }
-
-#define STAT_INC(m, name)	((m)->stats[STAT_##name]++)

@@ -216,7 +216,7 @@ take_session(struct adopt *a, struct record *r)
 		take_lost(a, r, "its OrphanTtl is 0");
 		return;
 	}
-	if ((c = child_former(m, r->child, (pid_t)r->pid, pidfd)) == NULL) {
+	if ((c = child_former(&m->children, r->child, (pid_t)r->pid, pidfd)) == NULL) {
 		log_warn("session %u cannot be adopted", r->number);
 		fd_close(&pidfd);
 		return;
@@ -417,7 +417,7 @@ judge(struct adopt *a, int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
 	    cred.pid <= 1)
 		return 1;
-	if ((c = child_by_pid(a->master, cred.pid)) != NULL)
+	if ((c = child_by_pid(&a->master->children, cred.pid)) != NULL)
 		return c->state == CHILD_AWAITED && c->chan == NULL &&
 		    c->route != NULL && is_process(&cred, c->route->uid,
 		    c->pidfd) ? child_come(c, fd) : 1;

@@ -303,12 +303,12 @@ ctl_on_late(void *arg)
 	}
 	if (cl->on_acted != NULL) {
 		a = map_first(&cl->awaited);
-		conclude(cl, child_by_id(cl->ctl->master, a->id), CTL_LATE,
+		conclude(cl, child_by_id(&cl->ctl->master->children, a->id), CTL_LATE,
 		    NULL);
 		return;
 	}
 	while ((a = map_first(&cl->awaited)) != NULL) {
-		child = child_by_id(cl->ctl->master, a->id);
+		child = child_by_id(&cl->ctl->master->children, a->id);
 		drop_awaited(cl, a);
 		if (child != NULL && child->route != NULL &&
 		    ctl_may_see(cl, child->route))

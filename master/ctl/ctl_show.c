@@ -132,7 +132,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_text(&row, m->conf.transcript_dir);
 	for (i = 0; i < 3; i++)
 		ctl_row_number(&row, n[i]);
-	ctl_row_number(&row, child_count_spare(m));
+	ctl_row_number(&row, child_count_spare(&m->children));
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
 	ctl_row_number(&row, adopt_deaths(m->adopt));

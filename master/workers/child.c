@@ -81,43 +81,46 @@ static const struct row	 transcripts_rows[CHILD_TRANSCRIPTS] = {
 
 /* --- all of them --- */
 
-_Static_assert(CHILD_STATES == WORLD_CHILD_STATES, "world.h");
-
 void
-child_init_all(struct master *m)
+children_init(struct children *cs, const struct child_events *events,
+    struct master *m, uint64_t stats[STATS])
 {
-	TAILQ_INIT(&m->children.list);
-	TAILQ_INIT(&m->children.forking);
-	TAILQ_INIT(&m->children.ending);
-	TAILQ_INIT(&m->children.starting);
-	TAILQ_INIT(&m->children.idle);
-	map_init(&m->children.by_pid);
-	map_init(&m->children.by_id);
+	memset(cs, 0, sizeof(*cs));
+	cs->events = events;
+	cs->master = m;
+	cs->stats = stats;
+	TAILQ_INIT(&cs->list);
+	TAILQ_INIT(&cs->forking);
+	TAILQ_INIT(&cs->ending);
+	TAILQ_INIT(&cs->starting);
+	TAILQ_INIT(&cs->idle);
+	map_init(&cs->by_pid);
+	map_init(&cs->by_id);
 }
 
 void
-child_fini_all(struct master *m)
+children_fini(struct children *cs)
 {
-	assert(TAILQ_EMPTY(&m->children.list));
-	map_fini(&m->children.by_pid);
-	map_fini(&m->children.by_id);
+	assert(TAILQ_EMPTY(&cs->list));
+	map_fini(&cs->by_pid);
+	map_fini(&cs->by_id);
 }
 
 /* Return the list of spare workers that one in a state is in, or NULL. */
 static struct child_list *
-spare_list(struct master *m, enum child_state state)
+spare_list(struct children *cs, enum child_state state)
 {
-	return state == CHILD_STARTING ? &m->children.starting :
-	    state == CHILD_IDLE ? &m->children.idle : NULL;
+	return state == CHILD_STARTING ? &cs->starting :
+	    state == CHILD_IDLE ? &cs->idle : NULL;
 }
 
 /* Enter it under its state, and take it out again. */
 static void
 child_enter_state(struct child *c)
 {
-	struct child_list	*spare = spare_list(c->master, c->state);
+	struct child_list	*spare = spare_list(c->all, c->state);
 
-	c->master->children.in_state[c->state]++;
+	c->all->in_state[c->state]++;
 	if (spare != NULL)
 		TAILQ_INSERT_TAIL(spare, c, spare_entry);
 }
@@ -125,10 +128,10 @@ child_enter_state(struct child *c)
 static void
 child_leave_state(struct child *c)
 {
-	struct child_list	*spare = spare_list(c->master, c->state);
+	struct child_list	*spare = spare_list(c->all, c->state);
 
-	assert(c->master->children.in_state[c->state] > 0);
-	c->master->children.in_state[c->state]--;
+	assert(c->all->in_state[c->state] > 0);
+	c->all->in_state[c->state]--;
 	if (spare != NULL)
 		TAILQ_REMOVE(spare, c, spare_entry);
 }
@@ -137,7 +140,7 @@ child_leave_state(struct child *c)
 static struct child_list *
 process_list(const struct child *c, enum child_process process)
 {
-	struct world_children	*all = &c->master->children;
+	struct children		*all = c->all;
 
 	if (process == CHILD_UNKNOWN)
 		return &all->forking;
@@ -154,7 +157,7 @@ child_has_process(const struct child *c)
 static void
 child_move_process(struct child *c, enum child_process to)
 {
-	struct world_children	*all = &c->master->children;
+	struct children		*all = c->all;
 	struct child_list	*from = process_list(c, c->process),
 				*list = process_list(c, to);
 	bool			 had = child_has_process(c);
@@ -175,7 +178,7 @@ child_move_process(struct child *c, enum child_process to)
 static int
 child_add(struct child *c)
 {
-	struct world_children	*all = &c->master->children;
+	struct children		*all = c->all;
 
 	assert(c->id != 0);
 	if (map_add(&all->by_id, &c->by_id, &c->id, sizeof(c->id), c) == -1)
@@ -189,7 +192,7 @@ child_add(struct child *c)
 static void
 child_del(struct child *c)
 {
-	struct world_children	*all = &c->master->children;
+	struct children		*all = c->all;
 
 	child_want(c, NULL, NULL);
 	child_set_running(c, 0);
@@ -214,55 +217,55 @@ child_want(struct child *c, struct route *r, struct child_list *waiting)
 void
 child_set_running(struct child *c, unsigned running)
 {
-	assert(c->master->children.running >= c->running);
-	c->master->children.running -= c->running;
+	assert(c->all->running >= c->running);
+	c->all->running -= c->running;
 	c->running = running;
-	c->master->children.running += running;
+	c->all->running += running;
 }
 
 struct child *
-child_by_id(struct master *m, unsigned id)
+child_by_id(struct children *cs, unsigned id)
 {
-	return map_find(&m->children.by_id, &id, sizeof(id));
+	return map_find(&cs->by_id, &id, sizeof(id));
 }
 
 struct child *
-child_by_pid(struct master *m, pid_t pid)
+child_by_pid(struct children *cs, pid_t pid)
 {
-	return map_find(&m->children.by_pid, &pid, sizeof(pid));
+	return map_find(&cs->by_pid, &pid, sizeof(pid));
 }
 
 size_t
-child_count_spare(const struct master *m)
+child_count_spare(const struct children *cs)
 {
-	return m->children.in_state[CHILD_STARTING] +
-	    m->children.in_state[CHILD_IDLE];
+	return cs->in_state[CHILD_STARTING] +
+	    cs->in_state[CHILD_IDLE];
 }
 
 struct child *
-child_find_idle(const struct master *m)
+child_find_idle(const struct children *cs)
 {
-	return TAILQ_FIRST(&m->children.idle);
+	return TAILQ_FIRST(&cs->idle);
 }
 
 struct child *
-child_find_spare(const struct master *m)
+child_find_spare(const struct children *cs)
 {
-	struct child	*idle = child_find_idle(m);
+	struct child	*idle = child_find_idle(cs);
 
-	return idle != NULL ? idle : TAILQ_FIRST(&m->children.starting);
+	return idle != NULL ? idle : TAILQ_FIRST(&cs->starting);
 }
 
 bool
-child_is_forking(const struct master *m)
+child_is_forking(const struct children *cs)
 {
-	return !TAILQ_EMPTY(&m->children.forking);
+	return !TAILQ_EMPTY(&cs->forking);
 }
 
 pid_t
-child_next_exit(const struct master *m)
+child_next_exit(const struct children *cs)
 {
-	const struct child	*c = TAILQ_FIRST(&m->children.ending);
+	const struct child	*c = TAILQ_FIRST(&cs->ending);
 
 	return c != NULL ? c->pid : 0;
 }
@@ -274,7 +277,7 @@ static bool
 check_move(const struct child *c, const struct row *rows, unsigned from,
     unsigned to)
 {
-	assert(c != NULL && c->master != NULL);
+	assert(c != NULL && c->all != NULL);
 	if (from == to)
 		return false;
 	if ((rows[from].next & (1u << to)) == 0)
@@ -295,7 +298,7 @@ child_set_state(struct child *c, enum child_state to)
 	child_enter_state(c);
 	if (to == CHILD_LEAVING)
 		child_set_running(c, 0);
-	c->master->child_events->on_state(c);
+	c->all->events->on_state(c);
 	if (to == CHILD_LEAVING)
 		timer_set(&c->kill_ev, LEAVING_MS);
 	else
@@ -362,7 +365,7 @@ child_signal(const struct child *c)
 static void
 child_free(struct child *c)
 {
-	struct master	*m = c->master;
+	struct children	*cs = c->all;
 
 	assert(c->place == NULL && c->route == NULL && c->wanted == NULL);
 	child_del(c);
@@ -371,10 +374,10 @@ child_free(struct child *c)
 	timer_stop(&c->kill_ev);
 	io_stop(&c->pidfd_ev);
 	fd_close(&c->pidfd);
-	cgroups_give_back(m->cgroups, &c->cgroups);
-	membudget_leave(m->budget, &c->share);
+	cgroups_give_back(cs->cgroups, &c->cgroups);
+	membudget_leave(cs->budget, &c->share);
 	free(c);
-	m->events->on_child_gone(m);
+	cs->events->on_gone(cs->master);
 }
 
 /* Close the channel, release what refers to it; free it unless it runs. */
@@ -384,7 +387,7 @@ child_finish(struct child *c)
 	chan_free(&c->chan);
 	child_set_state(c, CHILD_LEAVING);
 	child_want(c, NULL, NULL);
-	c->master->child_events->on_settled(c);
+	c->all->events->on_settled(c);
 	assert(c->route == NULL && c->place == NULL);
 	if (c->process == CHILD_RUNS)
 		child_set_process(c, CHILD_ENDING);
@@ -398,11 +401,11 @@ child_violates(struct child *c, const char *what)
 	assert(what != NULL && c->chan != NULL);
 	log_warnx("worker %d: %s in state %s: killed", c->pid, what,
 	    state_rows[c->state].name);
-	STAT_INC(c->master, violations);
+	STAT_INC(c->all, violations);
 	child_kill(c);
 	/* Its successors may do the same at once: throttle. */
 	if (c->client == CHILD_SPARE)
-		c->master->child_events->on_early_death(c);
+		c->all->events->on_early_death(c);
 }
 
 /* Log and count an exit that was neither asked for nor announced. */
@@ -415,7 +418,7 @@ judge_exit(struct child *c, int status)
 	assert(c->process == CHILD_DRAINING || c->process == CHILD_REAPED);
 	if (!unasked || c->end != CHILD_STAYS)
 		return;
-	STAT_INC(c->master, deaths);
+	STAT_INC(c->all, deaths);
 	if (c->pidfd != -1)
 		log_warnx("worker %d of a session has died", c->pid);
 	else if (WIFSIGNALED(status))
@@ -427,7 +430,7 @@ judge_exit(struct child *c, int status)
 		    WEXITSTATUS(status));
 	/* A user may kill its own workers: count only those without one. */
 	if (c->client == CHILD_SPARE)
-		c->master->child_events->on_early_death(c);
+		c->all->events->on_early_death(c);
 }
 
 /* Whether it has a client, but no process yet: another one could serve it. */
@@ -481,7 +484,7 @@ on_overdue(void *arg)
 		log_info("%s: the worker of the session to resume does not "
 		    "answer",
 		    c->peer.text);
-		c->master->child_events->decide(c, IPC__VERDICT__ATTACHED,
+		c->all->events->decide(c, IPC__VERDICT__ATTACHED,
 		    NULL);
 		return;
 	}
@@ -497,8 +500,8 @@ child_on_exit(struct child *c, int status)
 	bool	 is_draining;
 
 	assert(child_has_process(c) && c->pid > 1);
-	assert(child_by_pid(c->master, c->pid) == c);
-	cgroups_give_back(c->master->cgroups, &c->cgroups);
+	assert(child_by_pid(c->all, c->pid) == c);
+	cgroups_give_back(c->all->cgroups, &c->cgroups);
 	/*
 	 * The channel may still have messages: wait for its end.  The pid may
 	 * be reused from here on.
@@ -507,9 +510,9 @@ child_on_exit(struct child *c, int status)
 	child_set_process(c, is_draining ? CHILD_DRAINING : CHILD_REAPED);
 	/* It may have left processes that it did not kill. */
 	if (c->pidfd != -1)
-		c->master->events->kill_range(c->master, c->marks);
+		c->all->events->kill_range(c->master, c->marks);
 	else if (c->client != CHILD_SPARE || status != 0)
-		c->master->events->look_for_orphans(c->master, status != 0);
+		c->all->events->look_for_orphans(c->master, status != 0);
 	if (is_draining) {
 		c->status = status;
 		return;
@@ -537,7 +540,7 @@ child_on_forked(struct child *c, pid_t pid, int error)
 		kill(pid, SIGKILL);	/* child_kill() had no pid */
 	if (c->state == CHILD_STARTING)
 		child_set_state(c, CHILD_IDLE);
-	c->master->child_events->on_pid(c);
+	c->all->events->on_pid(c);
 	if (c->chan == NULL)
 		return;
 	chan_hold(c->chan, false);
@@ -575,11 +578,11 @@ child_again(struct child *c)
 }
 
 void
-child_on_template_gone(struct master *m, bool may_again)
+child_on_template_gone(struct children *cs, bool may_again)
 {
 	struct child	*c, *next;
 
-	for (c = TAILQ_FIRST(&m->children.forking); c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&cs->forking); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, process_entry);
 		if (!may_again || !child_again(c))
 			child_finish(c);
@@ -587,11 +590,11 @@ child_on_template_gone(struct master *m, bool may_again)
 }
 
 void
-child_forget_all(struct master *m)
+child_forget_all(struct children *cs)
 {
 	struct child	*c;
 
-	while ((c = TAILQ_FIRST(&m->children.list)) != NULL)
+	while ((c = TAILQ_FIRST(&cs->list)) != NULL)
 		child_free(c);
 }
 
@@ -667,40 +670,41 @@ child_forward_msg(void *arg, struct ipc_msg *m)
 	struct child	*c = arg;
 
 	assert(c != NULL && c->chan != NULL);
-	c->master->child_events->on_msg(c, m);
+	c->all->events->on_msg(c, m);
 }
 
 static struct child *
-child_alloc(struct master *m, unsigned id)
+child_alloc(struct children *cs, unsigned id)
 {
 	struct child	*c;
 
-	assert(m->child_events != NULL && m->cgroups != NULL);
+	assert(cs->base != NULL && cs->cgroups != NULL);
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
-	c->master = m;
+	c->all = cs;
+	c->master = cs->master;
 	c->id = id;
 	c->sock = c->pidfd = -1;
-	timer_init(&c->kill_ev, m->base, on_overdue, c);
+	timer_init(&c->kill_ev, cs->base, on_overdue, c);
 	return c;
 }
 
 struct child *
-child_former(struct master *m, unsigned id, pid_t pid, int pidfd)
+child_former(struct children *cs, unsigned id, pid_t pid, int pidfd)
 {
 	struct child	*c;
 
-	assert(pid > 1 && child_by_pid(m, pid) == NULL);
-	if (child_by_id(m, id) != NULL) {
+	assert(pid > 1 && child_by_pid(cs, pid) == NULL);
+	if (child_by_id(cs, id) != NULL) {
 		errno = EEXIST;
 		return NULL;
 	}
-	if ((c = child_alloc(m, id)) == NULL)
+	if ((c = child_alloc(cs, id)) == NULL)
 		return NULL;
 	c->state = CHILD_AWAITED;
 	c->client = CHILD_ASSIGNED;
 	c->pid = pid;
-	io_init(&c->pidfd_ev, m->base, pidfd, EV_READ, child_on_pidfd, c);
+	io_init(&c->pidfd_ev, cs->base, pidfd, EV_READ, child_on_pidfd, c);
 	if ((pidfd != -1 && io_start(&c->pidfd_ev) == -1) ||
 	    child_add(c) == -1) {
 		io_stop(&c->pidfd_ev);
@@ -709,8 +713,8 @@ child_former(struct master *m, unsigned id, pid_t pid, int pidfd)
 	}
 	child_move_process(c, CHILD_RUNS);
 	c->pidfd = pidfd;
-	if (id > m->children.next_id)
-		m->children.next_id = id;
+	if (id > cs->next_id)
+		cs->next_id = id;
 	return c;
 }
 
@@ -718,28 +722,28 @@ int
 child_come(struct child *c, int sock)
 {
 	assert(c->state == CHILD_AWAITED && c->chan == NULL);
-	c->chan = chan_new(c->master->base, sock, IPC_ROLE_MASTER,
+	c->chan = chan_new(c->all->base, sock, IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c);
 	return c->chan == NULL ? -1 : 0;
 }
 
 struct child *
-child_new(struct master *m, int *sock_out)
+child_new(struct children *cs, int *sock_out)
 {
 	struct child	*c;
 	int		 pair[2];
 
 	*sock_out = -1;
-	while (++m->children.next_id == 0 ||
-	    child_by_id(m, m->children.next_id) != NULL)
+	while (++cs->next_id == 0 ||
+	    child_by_id(cs, cs->next_id) != NULL)
 		continue;
-	if ((c = child_alloc(m, m->children.next_id)) == NULL)
+	if ((c = child_alloc(cs, cs->next_id)) == NULL)
 		return NULL;
 	if (fd_packet_pair(pair) == -1) {
 		free(c);
 		return NULL;
 	}
-	if ((c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
+	if ((c->chan = chan_new(cs->base, pair[0], IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c)) ==
 	    NULL)
 		fd_close(&pair[0]);
@@ -752,8 +756,8 @@ child_new(struct master *m, int *sock_out)
 	}
 	/* Nobody gets a session before the record can tell its process. */
 	chan_hold(c->chan, true);
-	STAT_INC(m, workers);
-	cgroups_take(m->cgroups, &c->cgroups);
+	STAT_INC(cs, workers);
+	cgroups_take(cs->cgroups, &c->cgroups);
 	*sock_out = pair[1];
 	return c;
 }

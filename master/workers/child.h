@@ -12,8 +12,12 @@
 #include "common/map.h"
 #include "master/auth/peer.h"
 #include "master/auth/tokens.h"
+#include "master/stats.h"
 #include "master/workers/cgroups.h"
-#include "master/world.h"
+
+struct master;
+struct membudget;
+struct route;
 
 enum child_state {
 	CHILD_STARTING,		/* fork requested; messages to it wait */
@@ -66,6 +70,9 @@ enum child_transcripts {
 };
 
 struct source;
+struct children;
+
+TAILQ_HEAD(child_list, child);
 
 struct child {
 	TAILQ_ENTRY(child)	 entry;
@@ -73,6 +80,7 @@ struct child {
 	TAILQ_ENTRY(child)	 process_entry;	/* in forking, in ending */
 	TAILQ_ENTRY(child)	 spare_entry;	/* STARTING, IDLE */
 	TAILQ_ENTRY(child)	 wanted_entry;	/* while wanted is set */
+	struct children		*all;
 	struct master		*master;
 	enum child_state	 state;
 	enum child_process	 process;
@@ -127,17 +135,43 @@ struct child_events {
 
 	/* HANDING: send it the verdict on the session to resume. */
 	void	(*decide)(struct child *c, Ipc__Verdict v, struct route *r);
+
+	/* A process was reaped, or its record freed. */
+	void	(*on_gone)(struct master *m);
+
+	/* Kill what it left: commands of one that was not our child; orphans. */
+	void	(*kill_range)(struct master *m, uint64_t first);
+	void	(*look_for_orphans)(struct master *m, bool is_urgent);
 };
 
-/* STARTING; the caller closes *sock_out, its channel.  NULL with errno. */
-struct child	*child_new(struct master *m, int *sock_out);
+/* All workers; the lists and counts are for child.c alone to change. */
+struct children {
+	const struct child_events *events;
+	struct master		*master;	/* their argument */
+	struct event_base	*base;
+	struct cgroups		*cgroups;
+	struct membudget	*budget;
+	uint64_t		*stats;
+	struct child_list	 list;
+	struct map		 by_pid, by_id;
+	struct child_list	 forking;	/* their pid is not known yet */
+	struct child_list	 ending;	/* their channel is closed */
+	struct child_list	 starting, idle;	/* spare */
+	size_t			 in_state[CHILD_STATES];
+	uint64_t		 running;	/* processes of all sessions */
+	unsigned		 next_id;
+};
 
-/* Prepare the records; free what finds them. */
-void	 child_init_all(struct master *m);
-void	 child_fini_all(struct master *m);
+/* Without any; the loop, groups and budget are set before the first. */
+void	 children_init(struct children *cs, const struct child_events *events,
+	    struct master *m, uint64_t stats[STATS]);
+void	 children_fini(struct children *cs);
+
+/* STARTING; the caller closes *sock_out, its channel.  NULL with errno. */
+struct child	*child_new(struct children *cs, int *sock_out);
 
 /* AWAITED.  pidfd (taken): it is not our child.  NULL with errno. */
-struct child	*child_former(struct master *m, unsigned id, pid_t pid,
+struct child	*child_former(struct children *cs, unsigned id, pid_t pid,
 		    int pidfd);
 
 /* It has come, on sock (taken if 0): messages follow.  0, or -1 with errno. */
@@ -167,7 +201,7 @@ void	 child_kill(struct child *c);
 void	 child_signal(const struct child *c);
 
 /* Free all records; processes still running are ignored. */
-void	 child_forget_all(struct master *m);
+void	 child_forget_all(struct children *cs);
 
 /* It violated the protocol: count, log, kill. */
 void	 child_violates(struct child *c, const char *what);
@@ -176,7 +210,7 @@ void	 child_violates(struct child *c, const char *what);
  * The template is gone: drop workers whose fork was not answered.  may_again:
  * not those with a client; the caller asks another one, and closes c->sock.
  */
-void	 child_on_template_gone(struct master *m, bool may_again);
+void	 child_on_template_gone(struct children *cs, bool may_again);
 
 /* Wait for the owner of the session to resume, for a limited time. */
 void	 child_wait_for_owner(struct child *c);
@@ -194,14 +228,14 @@ void	 child_want(struct child *c, struct route *r,
 
 void	 child_set_running(struct child *c, unsigned running);
 
-struct child	*child_by_id(struct master *m, unsigned id);
-struct child	*child_by_pid(struct master *m, pid_t pid);
+struct child	*child_by_id(struct children *cs, unsigned id);
+struct child	*child_by_pid(struct children *cs, pid_t pid);
 
 /* Spare workers: how many; an idle one first; an idle one; or NULL. */
-size_t		 child_count_spare(const struct master *m);
-struct child	*child_find_spare(const struct master *m);
-struct child	*child_find_idle(const struct master *m);
+size_t		 child_count_spare(const struct children *cs);
+struct child	*child_find_spare(const struct children *cs);
+struct child	*child_find_idle(const struct children *cs);
 
 /* Whether any pid is not known yet; one that is about to exit, or 0. */
-bool		 child_is_forking(const struct master *m);
-pid_t		 child_next_exit(const struct master *m);
+bool		 child_is_forking(const struct children *cs);
+pid_t		 child_next_exit(const struct children *cs);

@@ -183,7 +183,7 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 	unsigned	 i;
 	int		 status;
 
-	if ((c = child_by_id(p->master, in->id)) == NULL ||
+	if ((c = child_by_id(&p->master->children, in->id)) == NULL ||
 	    c->process != CHILD_UNKNOWN)
 		return;
 	/* Never accept a pid that kill(2) takes for a group, or init. */
@@ -292,7 +292,7 @@ pool_on_end(void *arg, int error)
 	}
 	log_warnx("the template died");
 	/* One that the other template was asked for may still come. */
-	child_on_template_gone(p->master, t == p->now &&
+	child_on_template_gone(&p->master->children, t == p->now &&
 	    (p->other->chan == NULL || p->other->awaited == 0));
 	if (t != p->now) {
 		refill_in(p, 0);
@@ -402,7 +402,7 @@ static void
 refill_soon(struct pool *p)
 {
 
-	if (child_count_spare(p->master) <= p->want / 2)
+	if (child_count_spare(&p->master->children) <= p->want / 2)
 		timer_set(&p->refill_ev, 0);
 	else
 		refill_in(p, QUIET_MS);
@@ -415,7 +415,7 @@ add_worker(struct pool *p)
 	int		 sock;
 
 	assert(!p->stopping && p->now->chan != NULL);
-	if ((c = child_new(p->master, &sock)) == NULL)
+	if ((c = child_new(&p->master->children, &sock)) == NULL)
 		return NULL;
 	ask_fork(p, c->id, c->cgroups.v2, sock);
 	fd_close(&sock);
@@ -440,7 +440,7 @@ pool_take(struct pool *p)
 {
 	struct child	*c;
 
-	if ((c = child_find_spare(p->master)) == NULL) {
+	if ((c = child_find_spare(&p->master->children)) == NULL) {
 		if (!pool_may_start(p) || (c = add_worker(p)) == NULL) {
 			refill_in(p, PAUSE_MS);
 			return NULL;
@@ -484,7 +484,7 @@ on_refill(void *arg)
 		return;
 	}
 	ask_again(p);
-	for (n = child_count_spare(p->master); n < p->want; n++)
+	for (n = child_count_spare(&p->master->children); n < p->want; n++)
 		if (add_worker(p) == NULL) {
 			log_warn("cannot start a worker");
 			refill_in(p, PAUSE_MS);
@@ -503,8 +503,8 @@ on_decay(void *arg)
 			    p->master->conf.min_spare;
 
 	p->want = p->want / 2 > least ? p->want / 2 : least;
-	for (n = child_count_spare(p->master); n > p->want &&
-	    (c = child_find_idle(p->master)) != NULL; n--)
+	for (n = child_count_spare(&p->master->children); n > p->want &&
+	    (c = child_find_idle(&p->master->children)) != NULL; n--)
 		child_kill(c);
 	if (p->want > least)
 		timer_set(&p->decay_ev, DECAY_MS);
@@ -545,7 +545,7 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 			log_warnx("cannot execute %s", p->master->start.worker);
 		return true;
 	}
-	if (!child_is_forking(p->master))
+	if (!child_is_forking(&p->master->children))
 		p->nearly = 0;		/* those were not workers */
 	else if (p->nearly < EARLY_MAX) {
 		p->early[p->nearly].pid = pid;

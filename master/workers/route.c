@@ -376,7 +376,7 @@ route_new(struct child *owner)
 static void
 decide(struct child *c, Ipc__Verdict v, struct route *r)
 {
-	c->master->child_events->decide(c, v, r);
+	c->all->events->decide(c, v, r);
 }
 
 void
@@ -586,7 +586,7 @@ route_handover(struct child *greeter, const char *id, const void *message,
 void
 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 {
-	struct child	*greeter = child_by_id(owner->master, ticket);
+	struct child	*greeter = child_by_id(owner->all, ticket);
 	struct route	*r;
 
 	assert(owner->master != NULL && owner->chan != NULL);

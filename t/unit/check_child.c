@@ -30,7 +30,12 @@ struct chan {
 	bool		 holds, has_ended, is_lost, is_renewed;
 };
 
-static struct master	 m;
+static struct children	 all;
+static uint64_t	 stats[STATS];
+static struct conf	 conf;
+
+/* Whose they are: an opaque pointer. */
+static struct master	*const owner = (struct master *)&all;
 static struct chan	*last;		/* made */
 static unsigned		 nopen, ngone, nsettled, nearly, norphans, nstates;
 static pid_t		 killed;
@@ -42,7 +47,7 @@ struct chan *
 chan_new(struct event_base *base, int sock, enum ipc_role self,
     enum ipc_role peer, chan_msg_fn *on_msg, chan_end_fn *on_end, void *arg)
 {
-	ck_assert(base == m.base && self == IPC_ROLE_MASTER &&
+	ck_assert(base == all.base && self == IPC_ROLE_MASTER &&
 	    peer == IPC_ROLE_WORKER && on_msg != NULL);
 	ck_assert_ptr_nonnull(last = calloc(1, sizeof(*last)));
 	last->on_end = on_end;
@@ -116,7 +121,7 @@ kill(pid_t pid, int sig)
 static void
 on_state(struct child *c)
 {
-	ck_assert_ptr_eq(c->master, &m);
+	ck_assert_ptr_eq(c->master, owner);
 	nstates++;
 }
 
@@ -138,7 +143,7 @@ on_early_death(struct child *c)
 static void
 on_gone(struct master *master)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(master, owner);
 	ngone++;
 }
 
@@ -146,7 +151,7 @@ static void
 on_orphans(struct master *master, bool is_urgent)
 {
 	(void)is_urgent;
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(master, owner);
 	norphans++;
 }
 
@@ -160,11 +165,8 @@ static const struct child_events	 child_events = {
 	.on_state = on_state,
 	.on_pid = on_pid,
 	.on_settled = on_settled,
-	.on_early_death = on_early_death
-};
-
-static const struct master_events	 events = {
-	.on_child_gone = on_gone,
+	.on_early_death = on_early_death,
+	.on_gone = on_gone,
 	.look_for_orphans = on_orphans
 };
 
@@ -173,28 +175,27 @@ static const struct master_events	 events = {
 static void
 setup(void)
 {
-	memset(&m, 0, sizeof(m));
-	m.events = &events;
-	m.child_events = &child_events;
-	child_init_all(&m);
-	m.conf.process_cgroup = CONF_CGROUP_NO;
-	ck_assert_ptr_nonnull(m.base = event_base_new());
-	ck_assert_ptr_nonnull(m.budget = membudget_new());
-	ck_assert_ptr_nonnull(m.cgroups = cgroups_new(m.base, &m.conf, NULL));
+	memset(stats, 0, sizeof(stats));
+	memset(&conf, 0, sizeof(conf));
+	children_init(&all, &child_events, owner, stats);
+	conf.process_cgroup = CONF_CGROUP_NO;
+	ck_assert_ptr_nonnull(all.base = event_base_new());
+	ck_assert_ptr_nonnull(all.budget = membudget_new());
+	ck_assert_ptr_nonnull(all.cgroups = cgroups_new(all.base, &conf, NULL));
 }
 
 static void
 teardown(void)
 {
-	child_forget_all(&m);
+	child_forget_all(&all);
 	ck_assert_uint_eq(nopen, 0);
-	ck_assert_uint_eq(m.children.by_pid.count, 0);
-	ck_assert_uint_eq(m.children.by_id.count, 0);
-	ck_assert_uint_eq(m.children.running, 0);
-	child_fini_all(&m);
-	membudget_free(&m.budget);
-	cgroups_free(&m.cgroups);
-	event_base_free(m.base);
+	ck_assert_uint_eq(all.by_pid.count, 0);
+	ck_assert_uint_eq(all.by_id.count, 0);
+	ck_assert_uint_eq(all.running, 0);
+	children_fini(&all);
+	membudget_free(&all.budget);
+	cgroups_free(&all.cgroups);
+	event_base_free(all.base);
 }
 
 static struct child *
@@ -203,7 +204,7 @@ start(void)
 	struct child	*c;
 	int		 sock;
 
-	ck_assert_ptr_nonnull(c = child_new(&m, &sock));
+	ck_assert_ptr_nonnull(c = child_new(&all, &sock));
 	close(sock);
 	ck_assert_int_eq(c->process, CHILD_UNKNOWN);
 	ck_assert_int_eq(c->end, CHILD_STAYS);
@@ -218,7 +219,7 @@ start_forked(void)
 	child_on_forked(c, PID, 0);
 	ck_assert_int_eq(c->process, CHILD_RUNS);
 	ck_assert_int_eq(c->state, CHILD_IDLE);
-	ck_assert_ptr_eq(child_by_pid(&m, PID), c);
+	ck_assert_ptr_eq(child_by_pid(&all, PID), c);
 	return c;
 }
 
@@ -267,8 +268,8 @@ START_TEST(test_life)
 	hang_up(c, 0);
 	ck_assert_uint_eq(nsettled, 1);
 	ck_assert_uint_eq(ngone, 1);
-	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
-	ck_assert(TAILQ_EMPTY(&m.children.list));
+	ck_assert_uint_eq(stats[STAT_deaths], 0);
+	ck_assert(TAILQ_EMPTY(&all.list));
 	ck_assert_uint_eq(nkilled, 0);
 }
 END_TEST
@@ -283,12 +284,12 @@ START_TEST(test_channel_first)
 	ck_assert_uint_eq(nsettled, 1);
 	ck_assert_uint_eq(ngone, 0);
 	ck_assert_int_eq(c->process, CHILD_ENDING);
-	ck_assert_ptr_eq(child_by_pid(&m, PID), c);
-	ck_assert_int_eq(child_next_exit(&m), PID);
+	ck_assert_ptr_eq(child_by_pid(&all, PID), c);
+	ck_assert_int_eq(child_next_exit(&all), PID);
 	child_on_exit(c, EXITED(0));
 	ck_assert_uint_eq(ngone, 1);
-	ck_assert_int_eq(child_next_exit(&m), 0);
-	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	ck_assert_int_eq(child_next_exit(&all), 0);
+	ck_assert_uint_eq(stats[STAT_deaths], 0);
 }
 END_TEST
 
@@ -298,17 +299,17 @@ START_TEST(test_death)
 	struct child	*c = start_serving();
 
 	child_on_exit(c, EXITED(0));
-	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	ck_assert_uint_eq(stats[STAT_deaths], 0);
 	hang_up(c, 0);
-	ck_assert_uint_eq(m.stats[STAT_deaths], 1);
+	ck_assert_uint_eq(stats[STAT_deaths], 1);
 	ck_assert_uint_eq(ngone, 1);
 	/* By a signal: at once, and nothing is awaited of its channel. */
 	c = start_serving();
 	child_on_exit(c, SIGNALLED(SIGSEGV));
 	ck_assert_int_eq(c->process, CHILD_REAPED);
-	ck_assert_uint_eq(m.stats[STAT_deaths], 2);
+	ck_assert_uint_eq(stats[STAT_deaths], 2);
 	hang_up(c, 0);
-	ck_assert_uint_eq(m.stats[STAT_deaths], 2);
+	ck_assert_uint_eq(stats[STAT_deaths], 2);
 	ck_assert_uint_eq(ngone, 2);
 	ck_assert_uint_eq(nearly, 0);
 }
@@ -321,12 +322,12 @@ START_TEST(test_spare)
 
 	child_on_exit(c, EXITED(0));
 	hang_up(c, 0);
-	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	ck_assert_uint_eq(stats[STAT_deaths], 0);
 	ck_assert_uint_eq(norphans, 0);
 	c = start_forked();
 	child_on_exit(c, SIGNALLED(SIGKILL));
 	hang_up(c, 0);
-	ck_assert_uint_eq(m.stats[STAT_deaths], 1);
+	ck_assert_uint_eq(stats[STAT_deaths], 1);
 	ck_assert_uint_eq(nearly, 1);
 	ck_assert_uint_eq(norphans, 1);
 }
@@ -340,11 +341,11 @@ START_TEST(test_number)
 	struct child	*c = start_serving(), *other = start();
 
 	child_on_exit(c, SIGNALLED(SIGKILL));
-	ck_assert_ptr_null(child_by_pid(&m, PID));
+	ck_assert_ptr_null(child_by_pid(&all, PID));
 	child_on_forked(other, PID, 0);
-	ck_assert_ptr_eq(child_by_pid(&m, PID), other);
+	ck_assert_ptr_eq(child_by_pid(&all, PID), other);
 	hang_up(c, 0);
-	ck_assert_ptr_eq(child_by_pid(&m, PID), other);
+	ck_assert_ptr_eq(child_by_pid(&all, PID), other);
 	child_kill(other);
 	ck_assert_int_eq(killed, PID);
 }
@@ -378,9 +379,9 @@ START_TEST(test_never)
 {
 	struct child	*c = start(), *forked = start_forked();
 
-	child_on_template_gone(&m, true);
+	child_on_template_gone(&all, true);
 	ck_assert_uint_eq(ngone, 1);
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.children.list), forked);
+	ck_assert_ptr_eq(TAILQ_FIRST(&all.list), forked);
 	c = start();
 	child_on_forked(c, 0, 11);
 	ck_assert_uint_eq(ngone, 2);
@@ -411,13 +412,13 @@ START_TEST(test_again)
 	if (_i == 1)
 		hang_up(c, 0);
 	ck_assert_uint_eq(ngone, 0);
-	child_on_template_gone(&m, true);
+	child_on_template_gone(&all, true);
 	ck_assert_uint_eq(ngone, 0);
 	ck_assert(chan->is_renewed && chan->holds && c->chan == chan);
 	ck_assert_int_ne(c->sock, -1);
 	ck_assert_int_eq(c->state, CHILD_GREETING);
 	/* The next one dies as well. */
-	child_on_template_gone(&m, true);
+	child_on_template_gone(&all, true);
 	ck_assert_uint_eq(ngone, 0);
 	ck_assert_int_ne(c->sock, -1);
 	close(c->sock);
@@ -439,9 +440,9 @@ START_TEST(test_not_again)
 		child_kill(c);
 	else if (_i == 2)
 		last->is_lost = true;
-	child_on_template_gone(&m, _i != 0);
+	child_on_template_gone(&all, _i != 0);
 	ck_assert_uint_eq(ngone, 1);
-	ck_assert(TAILQ_EMPTY(&m.children.list));
+	ck_assert(TAILQ_EMPTY(&all.list));
 }
 END_TEST
 
@@ -483,7 +484,7 @@ START_TEST(test_stop)
 	ck_assert_int_eq(killed, PID + 1);
 	ck_assert_int_eq(spare->end, CHILD_KILLED);
 	child_on_exit(spare, SIGNALLED(SIGKILL));
-	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	ck_assert_uint_eq(stats[STAT_deaths], 0);
 }
 END_TEST
 
@@ -499,7 +500,7 @@ START_TEST(test_killed)
 	ck_assert_int_eq(c->end, CHILD_KILLED);
 	ck_assert_int_eq(c->state, CHILD_LEAVING);
 	child_on_exit(c, SIGNALLED(SIGKILL));
-	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	ck_assert_uint_eq(stats[STAT_deaths], 0);
 	child_kill(c);
 	ck_assert_uint_eq(nkilled, 1);
 }
@@ -530,7 +531,7 @@ START_TEST(test_violation)
 	ck_assert_int_eq(c->end, CHILD_KILLED);
 	ck_assert_uint_eq(nkilled, 1);
 	ck_assert_uint_eq(nearly, 1);
-	ck_assert_uint_eq(m.stats[STAT_violations], 1);
+	ck_assert_uint_eq(stats[STAT_violations], 1);
 	ck_assert_uint_eq(nsettled, 1);
 }
 END_TEST
@@ -614,39 +615,39 @@ END_TEST
 
 /* --- all of them --- */
 
-#define COUNT(state)	m.children.in_state[CHILD_##state]
+#define COUNT(state)	all.in_state[CHILD_##state]
 
 /* One that waits is taken before one that is being started, the oldest. */
 START_TEST(test_spares)
 {
 	struct child	*a = start(), *b = start(), *c = start(), *other;
 
-	ck_assert_uint_eq(child_count_spare(&m), 3);
-	ck_assert_ptr_null(child_find_idle(&m));
-	ck_assert_ptr_eq(child_find_spare(&m), a);
+	ck_assert_uint_eq(child_count_spare(&all), 3);
+	ck_assert_ptr_null(child_find_idle(&all));
+	ck_assert_ptr_eq(child_find_spare(&all), a);
 	child_on_forked(c, PID, 0);
-	ck_assert_ptr_eq(child_find_spare(&m), c);
+	ck_assert_ptr_eq(child_find_spare(&all), c);
 	child_on_forked(b, PID + 1, 0);
-	ck_assert(child_is_forking(&m));
-	ck_assert_ptr_eq(child_find_idle(&m), c);
+	ck_assert(child_is_forking(&all));
+	ck_assert_ptr_eq(child_find_idle(&all), c);
 	child_kill(c);
-	ck_assert_ptr_eq(child_find_idle(&m), b);
+	ck_assert_ptr_eq(child_find_idle(&all), b);
 	child_set_client(b, CHILD_ASSIGNED);
 	child_set_state(b, CHILD_GREETING);
-	ck_assert_ptr_null(child_find_idle(&m));
-	ck_assert_uint_eq(child_count_spare(&m), 1);
+	ck_assert_ptr_null(child_find_idle(&all));
+	ck_assert_uint_eq(child_count_spare(&all), 1);
 	/* It is given a client before the template has told of it. */
 	child_set_client(a, CHILD_ASSIGNED);
 	child_set_state(a, CHILD_GREETING);
-	ck_assert_ptr_null(child_find_spare(&m));
+	ck_assert_ptr_null(child_find_spare(&all));
 	child_on_forked(a, PID + 2, 0);
-	ck_assert(!child_is_forking(&m));
+	ck_assert(!child_is_forking(&all));
 	ck_assert_uint_eq(COUNT(GREETING), 2);
 	ck_assert_uint_eq(COUNT(LEAVING), 1);
 	other = start();
-	ck_assert_ptr_eq(child_find_spare(&m), other);
-	ck_assert_ptr_eq(child_by_id(&m, other->id), other);
-	ck_assert_ptr_null(child_by_id(&m, other->id + 1));
+	ck_assert_ptr_eq(child_find_spare(&all), other);
+	ck_assert_ptr_eq(child_by_id(&all, other->id), other);
+	ck_assert_ptr_null(child_by_id(&all, other->id + 1));
 }
 END_TEST
 
@@ -657,10 +658,10 @@ START_TEST(test_running)
 	child_set_running(a, 5);
 	child_set_running(b, 3);
 	child_set_running(a, 1);
-	ck_assert_uint_eq(m.children.running, 4);
+	ck_assert_uint_eq(all.running, 4);
 	child_kill(b);
 	ck_assert_uint_eq(b->running, 0);
-	ck_assert_uint_eq(m.children.running, 1);
+	ck_assert_uint_eq(all.running, 1);
 }
 END_TEST
 
@@ -704,27 +705,27 @@ START_TEST(test_flat)
 	middle->entry.tqe_next = NOWHERE;
 	middle->entry.tqe_prev = NOWHERE;
 	for (i = 0; i < 10; i++) {
-		ck_assert_uint_eq(child_count_spare(&m), 0);
-		ck_assert_ptr_null(child_find_spare(&m));
+		ck_assert_uint_eq(child_count_spare(&all), 0);
+		ck_assert_ptr_null(child_find_spare(&all));
 		c = start();
-		ck_assert(child_is_forking(&m));
-		ck_assert_ptr_eq(child_find_spare(&m), c);
+		ck_assert(child_is_forking(&all));
+		ck_assert_ptr_eq(child_find_spare(&all), c);
 		child_on_forked(c, PID + MANY, 0);
-		ck_assert(!child_is_forking(&m));
-		ck_assert_ptr_eq(child_by_id(&m, c->id), c);
-		ck_assert_ptr_eq(child_by_pid(&m, PID + MANY), c);
+		ck_assert(!child_is_forking(&all));
+		ck_assert_ptr_eq(child_by_id(&all, c->id), c);
+		ck_assert_ptr_eq(child_by_pid(&all, PID + MANY), c);
 		child_set_client(c, CHILD_ASSIGNED);
 		child_set_state(c, CHILD_GREETING);
 		child_set_state(c, CHILD_SERVING);
 		child_set_running(c, 7);
 		ck_assert_uint_eq(COUNT(SERVING), MANY + 1);
-		ck_assert_uint_eq(m.children.running, MANY + 7);
+		ck_assert_uint_eq(all.running, MANY + 7);
 		child_leaves(c);
 		hang_up(c, 0);
 		child_on_exit(c, EXITED(0));
 		ck_assert_uint_eq(COUNT(SERVING), MANY);
-		ck_assert_uint_eq(m.children.running, MANY);
-		child_on_template_gone(&m, true);
+		ck_assert_uint_eq(all.running, MANY);
+		child_on_template_gone(&all, true);
 	}
 	middle->entry = old.entry;
 }

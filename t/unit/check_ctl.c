@@ -365,11 +365,11 @@ child_violates(struct child *c, const char *what)
 }
 
 struct child *
-child_by_id(struct master *master, unsigned id)
+child_by_id(struct children *all, unsigned id)
 {
 	size_t	 i;
 
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(all, &m.children);
 	for (i = 0; i < 4; i++)
 		if (workers[i].id == id && workers[i].chan != NULL)
 			return &workers[i];
@@ -377,9 +377,9 @@ child_by_id(struct master *master, unsigned id)
 }
 
 size_t
-child_count_spare(const struct master *master)
+child_count_spare(const struct children *all)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(all, &m.children);
 	return 7;
 }
 

@@ -90,7 +90,7 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 }
 
 struct child *
-child_new(struct master *master, int *sock_out)
+child_new(struct children *all, int *sock_out)
 {
 	struct child	*c;
 
@@ -99,7 +99,8 @@ child_new(struct master *master, int *sock_out)
 		return NULL;
 	ck_assert_int_ne(*sock_out = dup(STDERR_FILENO), -1);
 	ck_assert_ptr_nonnull(c = calloc(1, sizeof(*c)));
-	c->master = master;
+	c->all = all;
+	c->master = &m;
 	c->id = ++next_id;
 	c->chan = &chans[0];
 	c->sock = -1;
@@ -130,11 +131,11 @@ child_kill(struct child *c)
 }
 
 struct child *
-child_by_id(struct master *master, unsigned id)
+child_by_id(struct children *all, unsigned id)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &master->children.list, entry)
+	TAILQ_FOREACH(c, &all->list, entry)
 		if (c->id == id)
 			return c;
 	return NULL;
@@ -148,46 +149,46 @@ is_spare(const struct child *c)
 }
 
 size_t
-child_count_spare(const struct master *master)
+child_count_spare(const struct children *all)
 {
 	const struct child	*c;
 	size_t			 n = 0;
 
-	TAILQ_FOREACH(c, &master->children.list, entry)
+	TAILQ_FOREACH(c, &all->list, entry)
 		n += is_spare(c);
 	return n;
 }
 
 struct child *
-child_find_idle(const struct master *master)
+child_find_idle(const struct children *all)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &master->children.list, entry)
+	TAILQ_FOREACH(c, &all->list, entry)
 		if (is_spare(c) && c->state == CHILD_IDLE)
 			return c;
 	return NULL;
 }
 
 struct child *
-child_find_spare(const struct master *master)
+child_find_spare(const struct children *all)
 {
-	struct child	*c = child_find_idle(master);
+	struct child	*c = child_find_idle(all);
 
 	if (c != NULL)
 		return c;
-	TAILQ_FOREACH(c, &master->children.list, entry)
+	TAILQ_FOREACH(c, &all->list, entry)
 		if (is_spare(c))
 			return c;
 	return NULL;
 }
 
 bool
-child_is_forking(const struct master *master)
+child_is_forking(const struct children *all)
 {
 	const struct child	*c;
 
-	TAILQ_FOREACH(c, &master->children.list, entry)
+	TAILQ_FOREACH(c, &all->list, entry)
 		if (c->pid == 0)
 			return true;
 	return false;
@@ -209,9 +210,9 @@ child_on_exit(struct child *c, int status)
 }
 
 void
-child_on_template_gone(struct master *master, bool again)
+child_on_template_gone(struct children *all, bool again)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(all, &m.children);
 	may_again = again;
 	nlost++;
 }
@@ -362,7 +363,7 @@ take(void)
 	return c;
 }
 
-#define SPARE(n)	ck_assert_uint_eq(child_count_spare(&m), n)
+#define SPARE(n)	ck_assert_uint_eq(child_count_spare(&m.children), n)
 
 /* --- how many --- */
 

@@ -66,11 +66,11 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 }
 
 struct child *
-child_by_id(struct master *master, unsigned id)
+child_by_id(struct children *all, unsigned id)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &master->children.list, entry)
+	TAILQ_FOREACH(c, &all->list, entry)
 		if (c->id == id)
 			return c;
 	return NULL;
@@ -185,6 +185,7 @@ worker(unsigned i, const char *identity, uid_t uid)
 	struct child	*c = &children[i];
 
 	memset(c, 0, sizeof(*c));
+	c->all = &m.children;
 	c->master = &m;
 	c->chan = &chans[i];
 	c->id = 100 + i;
@@ -213,7 +214,7 @@ static void
 setup(void)
 {
 	memset(&m, 0, sizeof(m));
-	m.child_events = &child_events;
+	m.children.events = &child_events;
 	now = 1000000;
 	TAILQ_INIT(&m.children.list);
 	route_init_all(&m);
@@ -478,6 +479,7 @@ START_TEST(test_former)
 	strcpy(rec.id, "00000000-0000-0000-0000-000000000001");
 	strcpy(rec.identity, "uid:2");
 	memset(c, 0, sizeof(*c));
+	c->all = &m.children;
 	c->master = &m;
 	c->state = CHILD_AWAITED;
 	c->id = 100;
