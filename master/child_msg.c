@@ -84,7 +84,7 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 	assert(c->route->owner == c);
 	if (route_opened(c->route, in->operates))
 		return;
-	STAT_INC(c->master, opened);
+	STAT_INC(&c->master->world, opened);
 	route_audit(c->route, (struct audit_what){
 	    .event = AUDIT_session_opened, .client = in->client,
 	    .peer = c->peer.text, .listener = c->peer.listener });
@@ -138,7 +138,7 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 	assert(r == NULL || r->owner == c);
 	(void)m;
 	if (in->reason == IPC__END_REASON__EXPIRED)
-		STAT_INC(c->master, expired);
+		STAT_INC(&c->master->world, expired);
 	child_leaves(c);
 	if (r != NULL) {
 		route_used(r, in->used);
@@ -183,7 +183,7 @@ child_grant_memory(struct child *c, struct held want)
 {
 	struct held	 may = membudget_ask(c->master->budget, &c->share,
 			    c->route->identity, want, c->max_held,
-			    c->master->conf.max_held);
+			    c->master->world.conf.max_held);
 	Ipc__Memory	 out = IPC__MEMORY__INIT;
 
 	assert(may.output <= want.output && may.message <= want.message);
@@ -204,7 +204,7 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 		return;			/* the session has ended */
 	may = child_grant_memory(c, want);
 	if (may.output < want.output || may.message < want.message)
-		STAT_INC(c->master, memory_refused);
+		STAT_INC(&c->master->world, memory_refused);
 }
 
 static void
@@ -274,7 +274,7 @@ on_unlimited(struct child *c, const void *body, struct ipc_msg *m)
 	(void)body;
 	(void)m;
 	if (turn_away_for(c, "the limits of the session cannot be set"))
-		STAT_INC(c->master, unlimited);
+		STAT_INC(&c->master->world, unlimited);
 }
 
 /* The event is of the worker's own session: it cannot forge another one's. */
@@ -285,7 +285,7 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 	struct audit_what	 what = { .event = AUDIT_process_started };
 
 	(void)m;
-	if (c->route == NULL || c->master->logs.audit == NULL)
+	if (c->route == NULL || c->master->world.logs.audit == NULL)
 		return;
 	audit_missed(c->master, in->missed);
 	what.pid = AUDIT_N(in->pid);
@@ -308,9 +308,9 @@ on_net_refused(struct child *c, const void *body, struct ipc_msg *m)
 	struct audit_what	 what = { .event = AUDIT_network_refused };
 
 	(void)m;
-	c->master->stats[STAT_net_refused] += in->count < UINT32_MAX ?
+	c->master->world.stats[STAT_net_refused] += in->count < UINT32_MAX ?
 	    in->count : UINT32_MAX;
-	if (c->route == NULL || c->master->logs.audit == NULL)
+	if (c->route == NULL || c->master->world.logs.audit == NULL)
 		return;
 	audit_missed(c->master, in->missed);
 	what.host = in->host;
@@ -327,7 +327,7 @@ on_command_ended(struct child *c, const void *body, struct ipc_msg *m)
 	struct audit_what	 what = { .event = AUDIT_process_ended };
 
 	(void)m;
-	if (c->route == NULL || c->master->logs.audit == NULL)
+	if (c->route == NULL || c->master->world.logs.audit == NULL)
 		return;
 	audit_missed(c->master, in->missed);
 	what.pid = AUDIT_N(in->pid);
@@ -374,9 +374,9 @@ give_log(struct child *c)
 {
 	Ipc__LogPipe	 out = IPC__LOG_PIPE__INIT;
 
-	if (c->master->logs.file != NULL)
+	if (c->master->world.logs.file != NULL)
 		chan_send(c->chan, IPC_log_pipe, &out,
-		    logto_stderr(&c->master->logs));
+		    logto_stderr(&c->master->world.logs));
 }
 
 /*
@@ -401,7 +401,7 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 	if (!r->opened) {
 		/* Its client had the answer, the master did not know. */
 		route_opened(r, false);
-		STAT_INC(c->master, opened);
+		STAT_INC(&c->master->world, opened);
 		route_audit(r, (struct audit_what){
 		    .event = AUDIT_session_opened, .peer = r->peer });
 	}
@@ -413,11 +413,11 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 	/* What it holds counts again, whether or not there is room. */
 	if (in->output > 0 || in->message > 0)
 		child_grant_memory(c, (struct held){ in->output, in->message });
-	STAT_INC(c->master, adopted);
+	STAT_INC(&c->master->world, adopted);
 	log_debug("session %u: adopted", r->number);
 	if (c->end == CHILD_STOPS)
 		child_stop(c, false);
-	c->master->events->on_adopted(c->master);
+	c->master->world.events->on_adopted(c->master);
 }
 
 typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
@@ -504,19 +504,19 @@ child_on_early_death(struct child *c)
 static void
 child_on_gone(struct master *m)
 {
-	m->events->on_child_gone(m);
+	m->world.events->on_child_gone(m);
 }
 
 static void
 child_kill_range(struct master *m, uint64_t first)
 {
-	m->events->kill_range(m, first);
+	m->world.events->kill_range(m, first);
 }
 
 static void
 child_look_for_orphans(struct master *m, bool is_urgent)
 {
-	m->events->look_for_orphans(m, is_urgent);
+	m->world.events->look_for_orphans(m, is_urgent);
 }
 
 const struct child_events	 child_msg_events = {

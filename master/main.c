@@ -241,12 +241,12 @@ read_settings(struct master *m, struct options *o)
 
 	if (cmdline_find_default(&o->cmdline) == -1)
 		fatal("cannot find the configuration file");
-	m->start.cmdline = &o->cmdline;
-	if ((r = cmdline_load(&o->cmdline, &m->conf, &e)) != CMDLINE_OK)
+	m->world.start.cmdline = &o->cmdline;
+	if ((r = cmdline_load(&o->cmdline, &m->world.conf, &e)) != CMDLINE_OK)
 		execsrvd_complain(&e, r == CMDLINE_BAD_USE ? EXIT_USAGE :
 		    EXIT_CONFIG);
-	if (cmdline_has_stdio(&m->conf) + (o->command != NULL) +
-	    cmdline_reads_stdin(&m->conf) > 1) {
+	if (cmdline_has_stdio(&m->world.conf) + (o->command != NULL) +
+	    cmdline_reads_stdin(&m->world.conf) > 1) {
 		fputs("execsrvd: standard input can be used for one thing "
 		    "only: a session, credentials, or the command\n", stderr);
 		exit(EXIT_USAGE);
@@ -259,7 +259,7 @@ read_credential(struct master *m)
 {
 	struct conf_error	 e;
 
-	if (remote_options_read_stdin(&m->conf, &m->remote_stdin.cred, &e) ==
+	if (remote_options_read_stdin(&m->world.conf, &m->remote_stdin.cred, &e) ==
 	    -1)
 		execsrvd_complain(&e, 1);
 }
@@ -296,12 +296,12 @@ log_start(const struct master *m, const struct cmdline *s)
 	size_t			 i;
 
 	log_info("execsrvd " PACKAGE_VERSION " is ready: configuration %s, "
-	    "%zu uplinks", file != NULL ? file : "none", m->conf.nuplink);
-	for (i = 0; i < m->conf.nuplink; i++)
+	    "%zu uplinks", file != NULL ? file : "none", m->world.conf.nuplink);
+	for (i = 0; i < m->world.conf.nuplink; i++)
 		log_info("uplink %zu: %s, environment %s", i + 1,
-		    m->conf.uplink[i].label, m->conf.uplink[i].environment);
+		    m->world.conf.uplink[i].label, m->world.conf.uplink[i].environment);
 	/* Programs that start us read addresses from report_ready(). */
-	if (m->start.is_stdio || m->payload.argv != NULL)
+	if (m->world.start.is_stdio || m->payload.argv != NULL)
 		return;
 	TAILQ_FOREACH(l, &m->listen.list, entry)
 		log_info("listening on %s", l->url);
@@ -317,13 +317,13 @@ report_ready(const struct master *m, int ready)
 		monitor_serves(m->monitor);
 	TAILQ_FOREACH(l, &m->listen.list, entry)
 		sdnotify_listen(m->sdnotify, l->url);
-	if (ready == -1 && !m->start.is_daemon && !m->handed.is_any) {
+	if (ready == -1 && !m->world.start.is_daemon && !m->handed.is_any) {
 		/*
 		 * Programs that start us wait for this line on stdout.  With
 		 * stdio or a command stdout is not ours: use the log.
 		 */
 		TAILQ_FOREACH(l, &m->listen.list, entry)
-			if (m->start.is_stdio || m->payload.argv != NULL)
+			if (m->world.start.is_stdio || m->payload.argv != NULL)
 				log_info("listening on %s", l->url);
 			else if (strncmp(l->url, "ws://", 5) == 0)
 				printf("%s\n", l->url);
@@ -331,7 +331,7 @@ report_ready(const struct master *m, int ready)
 		return;
 	}
 	/* LogTo stderr keeps stderr. */
-	if (fd_null_std(log_is_syslog() || m->logs.file != NULL) == -1)
+	if (fd_null_std(log_is_syslog() || m->world.logs.file != NULL) == -1)
 		log_warn("standard streams");
 	if (ready != -1 && write(ready, "", 1) == -1)
 		log_warn("cannot report that the daemon is ready");
@@ -447,16 +447,16 @@ go_to_background(struct master *m, const struct handoff_program *p)
 {
 	int	 ready;
 
-	m->start.is_daemon = true;
+	m->world.start.is_daemon = true;
 	if (m->handed.is_any) {
 		/* Started again, it is in the background. */
-		logto_daemon(&m->conf);
+		logto_daemon(&m->world.conf);
 		return -1;
 	}
 	ready = daemonize();
-	if (m->conf.respawn == 0)
+	if (m->world.conf.respawn == 0)
 		return ready;
-	if ((m->monitor = monitor_start(p, &m->conf, ready)) == -1)
+	if ((m->monitor = monitor_start(p, &m->world.conf, ready)) == -1)
 		log_warnx("the daemon will not be started again when it is "
 		    "killed");
 	return ready;
@@ -484,7 +484,7 @@ main(int argc, char **argv)
 	if (fd_reserve_std() == -1)
 		fatal("/dev/null");
 	handoff_program_init(&o.program, argv);
-	m.start.program = &o.program;
+	m.world.start.program = &o.program;
 	if (activation_take_env(&m.listen.activation) == -1 ||
 	    handoff_take_env(&m.handed, &m.listen.inherited,
 	    &m.listen.activation) == -1) {
@@ -511,9 +511,9 @@ main(int argc, char **argv)
 	if (o.notify_fd != -1 && o.check_upgrade == NULL)
 		take_notify(&m, o.notify_fd);
 	read_settings(&m, &o);
-	if ((status = without_server(&m.conf, &o, m.listen.activation.n)) !=
+	if ((status = without_server(&m.world.conf, &o, m.listen.activation.n)) !=
 	    -1) {
-		conf_fini(&m.conf);
+		conf_fini(&m.world.conf);
 		execsrvd_options_fini(&o);
 		cred_fini(&env);
 		activation_fini(&m.listen.activation);
@@ -521,20 +521,20 @@ main(int argc, char **argv)
 		return status;
 	}
 	read_credential(&m);
-	log_set_level((enum log_level)m.conf.log_level);
+	log_set_level((enum log_level)m.world.conf.log_level);
 	m.payload.argv = o.command;
 	m.payload.mask = umask(022);
 	signal(SIGPIPE, SIG_IGN);
 	/* RLIMIT_FSIZE on a log file must not kill us: write(2) fails. */
 	signal(SIGXFSZ, SIG_IGN);
-	program_find(WORKER, m.start.worker, sizeof(m.start.worker));
-	program_find(UPLINK_PROGRAM, m.start.uplink, sizeof(m.start.uplink));
-	if (o.command == NULL && goes_to_background(&m.conf, &o.cmdline))
+	program_find(WORKER, m.world.start.worker, sizeof(m.world.start.worker));
+	program_find(UPLINK_PROGRAM, m.world.start.uplink, sizeof(m.world.start.uplink));
+	if (o.command == NULL && goes_to_background(&m.world.conf, &o.cmdline))
 		ready = go_to_background(&m, &o.program);
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
 	if (master_init(&m, &env) == -1 ||
-	    remote_watch_stdin(&m, m.conf.exit_on_stdin) == -1) {
+	    remote_watch_stdin(&m, m.world.conf.exit_on_stdin) == -1) {
 		/* The former program, started again, needs all of it. */
 		if (m.handed.text[HANDOFF_FORMER] != NULL)
 			_exit(EXIT_FAILURE);
@@ -544,27 +544,27 @@ main(int argc, char **argv)
 		return 1;
 	}
 	cred_fini(&env);
-	if (write_pid(m.conf.pid_file) == -1) {
+	if (write_pid(m.world.conf.pid_file) == -1) {
 		/* A start script would never find it. */
-		log_warn("PidFile %s", m.conf.pid_file);
+		log_warn("PidFile %s", m.world.conf.pid_file);
 		master_fini(&m);
 		execsrvd_options_fini(&o);
 		return 1;
 	}
-	logto_switch(&m.logs);
+	logto_switch(&m.world.logs);
 	log_start(&m, &o.cmdline);
 	report_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");
 	sdnotify_ready(m.sdnotify);
-	if (o.command != NULL && payload_start(&m.payload, &m.start.nofile) ==
+	if (o.command != NULL && payload_start(&m.payload, &m.world.start.nofile) ==
 	    -1) {
 		m.status = 1;
 		master_stop(&m, "no command after --");
 	}
 	status = master_run(&m);
 	/* Unlink the pid file last: then another daemon may be started. */
-	pid_file = m.conf.pid_file;
-	m.conf.pid_file = NULL;
+	pid_file = m.world.conf.pid_file;
+	m.world.conf.pid_file = NULL;
 	master_fini(&m);
 	if (pid_file[0] != '\0')
 		unlink(pid_file);

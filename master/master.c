@@ -103,14 +103,14 @@ init_events(struct master *m)
 	static const int	 signals[] = { SIGCHLD, SIGTERM, SIGINT,
 				    SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, 0 };
 
-	if ((m->base = ev_base_new()) == NULL || (m->signals =
-	    sigfd_new(m->base, signals, master_on_signal, m)) == NULL)
+	if ((m->world.base = ev_base_new()) == NULL || (m->signals =
+	    sigfd_new(m->world.base, signals, master_on_signal, m)) == NULL)
 		return -1;
-	reaper_init(&m->reaper, m->base, &m->reserve,
+	reaper_init(&m->reaper, m->world.base, &m->world.reserve,
 	    getpid() == 1 || m->payload.argv != NULL, &reaper_events, m);
-	drain_init(&m->drain, m->base, &drain_events, m);
-	timer_init(&m->stop_ev, m->base, on_stop_timer, m);
-	timer_init(&m->status_ev, m->base, master_on_status_timer, m);
+	drain_init(&m->drain, m->world.base, &drain_events, m);
+	timer_init(&m->stop_ev, m->world.base, on_stop_timer, m);
+	timer_init(&m->status_ev, m->world.base, master_on_status_timer, m);
 	return 0;
 }
 
@@ -121,19 +121,19 @@ open_listeners(struct master *m)
 	unsigned		 n;
 	size_t			 i;
 
-	m->start.is_stdio = cmdline_has_stdio(&m->conf);
-	m->start.is_listen_given = m->start.cmdline->nlisten > 0;
-	if (transcript_files_prepare(&m->conf, &e) == -1 ||
-	    (m->tokens = tokens_load(&m->conf, &e)) == NULL)
+	m->world.start.is_stdio = cmdline_has_stdio(&m->world.conf);
+	m->world.start.is_listen_given = m->world.start.cmdline->nlisten > 0;
+	if (transcript_files_prepare(&m->world.conf, &e) == -1 ||
+	    (m->world.tokens = tokens_load(&m->world.conf, &e)) == NULL)
 		goto fail;
 	for (i = 0; i < m->listen.activation.n; i++)
 		if (listen_adopt(m, &m->listen.activation.fd[i],
 		    m->listen.activation.name[i], &e) == -1)
 			goto fail;
-	if ((m->policy = policy_new(&m->conf, &e)) != NULL &&
-	    listen_check(&m->conf, tokens_any(m->tokens), &e) == 0 &&
-	    listen_extend(m, &m->conf, &n, &e) == 0) {
-		tokens_wipe(&m->conf);
+	if ((m->world.policy = policy_new(&m->world.conf, &e)) != NULL &&
+	    listen_check(&m->world.conf, tokens_any(m->world.tokens), &e) == 0 &&
+	    listen_extend(m, &m->world.conf, &n, &e) == 0) {
+		tokens_wipe(&m->world.conf);
 		return 0;
 	}
  fail:
@@ -275,23 +275,24 @@ static const struct master_events	 events = {
 int
 master_init(struct master *m, const struct cred *env)
 {
-	m->events = &events;
-	m->start.at = clock_ms();
-	m->start.time = m->start.loaded = time(NULL);
-	m->start.is_root = geteuid() == 0;
-	idmap_read(&m->start.idmap);
-	m->start.has_terminal = has_terminal();
-	m->rundir.lock = m->environment = m->listen.diag = -1;
-	reserve_init(&m->reserve);
+	m->world.events = &events;
+	m->world.master = m;
+	m->world.start.at = clock_ms();
+	m->world.start.time = m->world.start.loaded = time(NULL);
+	m->world.start.is_root = geteuid() == 0;
+	idmap_read(&m->world.start.idmap);
+	m->world.start.has_terminal = has_terminal();
+	m->world.rundir.lock = m->environment = m->listen.diag = -1;
+	reserve_init(&m->world.reserve);
 	TAILQ_INIT(&m->listen.list);
 	TAILQ_INIT(&m->listen.metrics);
 	TAILQ_INIT(&m->uplinks.list);
-	children_init(&m->children, &child_msg_events, m, m->stats);
+	children_init(&m->children, &child_msg_events, m, m->world.stats);
 	route_init_all(m);
-	if (logto_init(&m->logs, &m->conf, m->start.is_daemon) == -1 ||
+	if (logto_init(&m->world.logs, &m->world.conf, m->world.start.is_daemon) == -1 ||
 	    audit_init(m) == -1)
 		return -1;
-	if (fd_raise_limit(&m->start.nofile) == -1)
+	if (fd_raise_limit(&m->world.start.nofile) == -1)
 		log_warn("RLIMIT_NOFILE");
 	/* Become the parent of orphans. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1 ||
@@ -307,11 +308,11 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("cannot set up upgrades");
 		return -1;
 	}
-	if (rundir_open(m->conf.runtime_dir, &m->handed, &m->rundir.path,
-	    &m->rundir.lock) == -1)
+	if (rundir_open(m->world.conf.runtime_dir, &m->handed, &m->world.rundir.path,
+	    &m->world.rundir.lock) == -1)
 		return -1;
 	if ((m->gate = gate_new(m)) == NULL ||
-	    (m->userdb = userdb_new(m->base, master_on_users, m)) == NULL ||
+	    (m->userdb = userdb_new(m->world.base, master_on_users, m)) == NULL ||
 	    (m->penalties = penalties_new()) == NULL ||
 	    (m->budget = membudget_new()) == NULL) {
 		log_warn("cannot set up connection limits");
@@ -321,32 +322,32 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("cannot look for sessions of a former daemon");
 		return -1;
 	}
-	if ((m->cgroups = cgroups_new(m->base, &m->conf,
+	if ((m->cgroups = cgroups_new(m->world.base, &m->world.conf,
 	    adopt_groups(m->adopt))) == NULL) {
 		log_warn("cannot set up control groups");
 		return -1;
 	}
-	m->children.base = m->base;
+	m->children.base = m->world.base;
 	m->children.cgroups = m->cgroups;
 	m->children.budget = m->budget;
-	cgroups_warn(m->cgroups, &m->conf);
+	cgroups_warn(m->cgroups, &m->world.conf);
 	adopt_load(m->adopt);
 	if (open_listeners(m) == -1 || remote_exec_init(m) == -1 ||
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
 	adopt_uplinks(m->adopt);
-	if (m->logs.file != NULL && logfile_start(m->logs.file, m->base) ==
+	if (m->world.logs.file != NULL && logfile_start(m->world.logs.file, m->world.base) ==
 	    -1) {
 		log_warn("cannot start writing the log file");
 		return -1;
 	}
 	if (adopt_listen(m->adopt) == -1)
 		return -1;
-	sdnotify_start(m->sdnotify, m->base);
+	sdnotify_start(m->sdnotify, m->world.base);
 	names_end();
 	inherited_fini(&m->listen.inherited);
-	reserve_fill(&m->reserve);
+	reserve_fill(&m->world.reserve);
 	listen_publish(m);
 	remote_start_all(m);
 	return 0;
@@ -357,10 +358,10 @@ master_fini(struct master *m)
 {
 	sdnotify_free(&m->sdnotify);
 	/* A master that could not start leaves the sessions to the next one. */
-	if (m->state == WORLD_STARTING && adopt_is_due(m->adopt)) {
+	if (m->world.state == WORLD_STARTING && adopt_is_due(m->adopt)) {
 		if (m->cgroups != NULL)
 			cgroups_leave(m->cgroups);
-		records_free(&m->records, true);
+		records_free(&m->world.records, true);
 	}
 	upgrade_free(&m->upgrade);
 	handoff_fini(&m->handed);
@@ -375,19 +376,19 @@ master_fini(struct master *m)
 	gate_free(&m->gate);
 	userdb_free(&m->userdb);
 	penalties_free(&m->penalties);
-	tokens_free(&m->tokens);
+	tokens_free(&m->world.tokens);
 	child_forget_all(&m->children);
 	membudget_free(&m->budget);
 	pool_free(&m->pool);
 	cgroups_free(&m->cgroups);
-	policy_free(&m->policy);
-	records_free(&m->records, false);
-	rundir_close(&m->rundir.path, &m->rundir.lock);
+	policy_free(&m->world.policy);
+	records_free(&m->world.records, false);
+	rundir_close(&m->world.rundir.path, &m->world.rundir.lock);
 	fd_close(&m->environment);
-	reserve_fini(&m->reserve);
+	reserve_fini(&m->world.reserve);
 	children_fini(&m->children);
 	reaper_fini(&m->reaper);
-	if (m->state != WORLD_STARTING)
+	if (m->world.state != WORLD_STARTING)
 		audit(m, &(struct audit_what){
 		    .event = AUDIT_server_stopped });
 	sigfd_free(&m->signals);
@@ -395,11 +396,11 @@ master_fini(struct master *m)
 	timer_stop(&m->status_ev);
 	timer_stop(&m->stop_ev);
 	remote_stdin_fini(&m->remote_stdin);
-	audit_free(&m->logs.audit);
-	logfile_free(&m->logs.file);
-	if (m->base != NULL)
-		event_base_free(m->base);
-	conf_fini(&m->conf);
+	audit_free(&m->world.logs.audit);
+	logfile_free(&m->world.logs.file);
+	if (m->world.base != NULL)
+		event_base_free(m->world.base);
+	conf_fini(&m->world.conf);
 }
 
 /* --- children --- */
@@ -437,7 +438,7 @@ master_on_orphan(void *arg)
 {
 	struct master	*m = arg;
 
-	STAT_INC(m, orphans);
+	STAT_INC(&m->world, orphans);
 }
 
 static bool
@@ -507,7 +508,7 @@ master_on_adopted(struct master *m)
 static void
 master_on_child_gone(struct master *m)
 {
-	if (m->start.is_stdio && !world_has_listeners(m) &&
+	if (m->world.start.is_stdio && !world_has_listeners(m) &&
 	    !world_is_stopping(m)) {
 		const struct child	*c;
 
@@ -523,7 +524,7 @@ master_on_child_gone(struct master *m)
 	if (remote_is_gone(m) && pool_is_gone(m->pool) &&
 	    m->payload.pid == 0 &&
 	    reaper_has_no_orphans(&m->reaper))
-		event_base_loopbreak(m->base);
+		event_base_loopbreak(m->world.base);
 }
 
 void
@@ -535,7 +536,7 @@ master_stop(struct master *m, const char *why)
 		kill_rest(m);
 		return;
 	}
-	m->state = WORLD_STOPPING;
+	m->world.state = WORLD_STOPPING;
 	upgrade_stop(m->upgrade);
 	monitor_ends(m->monitor);
 	drain_stop(&m->drain);
@@ -591,9 +592,9 @@ on_stop_timer(void *arg)
 	struct master	*m = arg;
 
 	assert(world_is_stopping(m));
-	if (!kill_rest(m) || m->state == WORLD_KILLING)
-		event_base_loopbreak(m->base);
-	m->state = WORLD_KILLING;
+	if (!kill_rest(m) || m->world.state == WORLD_KILLING)
+		event_base_loopbreak(m->world.base);
+	m->world.state = WORLD_KILLING;
 }
 
 static size_t
@@ -615,9 +616,9 @@ master_on_drained(void *arg, size_t left)
 static bool
 is_reloadable(const struct master *m)
 {
-	if (m->start.is_daemon || m->sdnotify != NULL)
+	if (m->world.start.is_daemon || m->sdnotify != NULL)
 		return true;
-	return m->conf.foreground && !(m->start.has_terminal &&
+	return m->world.conf.foreground && !(m->world.start.has_terminal &&
 	    !has_terminal());
 }
 
@@ -692,17 +693,17 @@ start_stdio(struct master *m)
 int
 master_run(struct master *m)
 {
-	assert(m->state == WORLD_STARTING);
-	m->state = WORLD_SERVING;
+	assert(m->world.state == WORLD_STARTING);
+	m->world.state = WORLD_SERVING;
 	upgrade_serves(m->upgrade);
 	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
-	if (m->logs.audit != NULL)
+	if (m->world.logs.audit != NULL)
 		(void)master_user_name(m, geteuid());
-	if (m->start.is_stdio && start_stdio(m) == -1)
+	if (m->world.start.is_stdio && start_stdio(m) == -1)
 		return 1;
 	reaper_schedule(&m->reaper);
-	if (event_base_dispatch(m->base) == -1) {
+	if (event_base_dispatch(m->world.base) == -1) {
 		log_warn("the event loop failed");
 		m->status = 1;
 	}

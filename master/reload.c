@@ -48,19 +48,19 @@ reload_commit(struct master *m, struct conf *now, struct policy *names,
     struct tokens *tokens, struct reloaded *out)
 {
 	assert(names != NULL && tokens != NULL);
-	if (cmdline_has_stdio(now) != m->start.is_stdio)
+	if (cmdline_has_stdio(now) != m->world.start.is_stdio)
 		on_kept(out, "Listen stdio");
 	out->removed = listen_reduce(m);
 	listen_publish(m);
-	conf_fini(&m->conf);
-	m->conf = *now;
-	policy_free(&m->policy);
-	m->policy = names;
-	tokens_wipe(&m->conf);
-	tokens_free(&m->tokens);
-	m->tokens = tokens;
-	cgroups_warn(m->cgroups, &m->conf);
-	log_set_level((enum log_level)m->conf.log_level);
+	conf_fini(&m->world.conf);
+	m->world.conf = *now;
+	policy_free(&m->world.policy);
+	m->world.policy = names;
+	tokens_wipe(&m->world.conf);
+	tokens_free(&m->world.tokens);
+	m->world.tokens = tokens;
+	cgroups_warn(m->cgroups, &m->world.conf);
+	log_set_level((enum log_level)m->world.conf.log_level);
 	pool_reload(m->pool);
 	userdb_flush(m->userdb);
 	log_info("the configuration was read again; %u listeners added, %u "
@@ -87,7 +87,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 
 	memset(out, 0, sizeof(*out));
 	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
-	if (cmdline_load(m->start.cmdline, &now, e) != CMDLINE_OK)
+	if (cmdline_load(m->world.start.cmdline, &now, e) != CMDLINE_OK)
 		goto fail;
 	if (reload_check(m, &now, e) == -1 || transcript_files_prepare(&now,
 	    e) == -1 || (names = policy_new(&now, e)) == NULL ||
@@ -95,13 +95,13 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||
 	    listen_extend(m, &now, &out->added, e) == -1)
 		goto undo;
-	if (conf_keep(&now, &m->conf, on_kept, out) == 0) {
+	if (conf_keep(&now, &m->world.conf, on_kept, out) == 0) {
 		reload_commit(m, &now, names, tokens, out);
 		return 0;
 	}
 	/* Close the listeners just opened. */
 	conf_fail(e, "out of memory");
-	(void)!listen_extend(m, &m->conf, &out->added, e);
+	(void)!listen_extend(m, &m->world.conf, &out->added, e);
 	listen_reduce(m);
  undo:
 	tokens_free(&tokens);
@@ -125,9 +125,9 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	sdnotify_reloading(m->sdnotify);
 	r = take_over(m, out, e);
 	names_end();
-	m->start.is_reload_refused = r == -1;
+	m->world.start.is_reload_refused = r == -1;
 	if (r == 0)
-		m->start.loaded = time(NULL);
+		m->world.start.loaded = time(NULL);
 	what.result = r == 0 ? "done" : "failed";
 	what.why = r == 0 ? NULL : e->text;
 	audit(m, &what);

@@ -122,7 +122,6 @@ struct world_listen {
 	struct listener_list	 metrics;	/* of MetricsListen */
 	struct activation	 activation;	/* until adopted */
 	struct inherited	 inherited;	/* until taken */
-	enum peer_way		 peer_way;	/* NONE until there is TCP */
 	int			 diag;		/* for peer_identify() */
 };
 
@@ -163,14 +162,27 @@ enum world_state {
 	WORLD_KILLING		/* what did not stop in time */
 };
 
-struct master {
+/* What all modules of the master read. */
+struct world {
 	const struct master_events *events;
+	struct master		*master;	/* their argument */
 	struct event_base	*base;
 	struct conf		 conf;
+	struct policy		*policy;	/* users, groups in conf */
+	struct tokens		*tokens;	/* of conf */
 	struct world_start	 start;
 	struct world_rundir	 rundir;
+	struct world_logs	 logs;
 	struct reserve		 reserve;
+	struct records		*records;	/* of sessions; NULL: none */
 	enum world_state	 state;
+	enum peer_way		 peer_way;	/* NONE until there is TCP */
+	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
+	uint64_t		 stats[STATS];
+};
+
+struct master {
+	struct world		 world;
 	struct timer		 stop_ev;
 	struct timer		 status_ev;
 	int			 status;
@@ -179,20 +191,15 @@ struct master {
 	struct reaper		 reaper;
 	struct payload		 payload;
 	struct sdnotify		*sdnotify;	/* NULL: no service manager */
-	struct world_logs	 logs;
 	struct world_listen	 listen;
 	struct gate		*gate;
-	struct policy		*policy;	/* users, groups in conf */
-	struct tokens		*tokens;
 	struct userdb		*userdb;
 	struct penalties	*penalties;
-	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
 	struct membudget	*budget;
 	struct cgroups		*cgroups;
 	struct pool		*pool;
 	int			 environment;	/* a file with it, or -1 */
 	int			 monitor;	/* its channel, or -1 */
-	struct records		*records;	/* of sessions; NULL: none */
 	struct adopt		*adopt;
 	struct handoff		 handed;	/* by who was here before */
 	struct upgrade		*upgrade;
@@ -201,7 +208,6 @@ struct master {
 	struct world_uplinks	 uplinks;
 	struct remote_stdin	 remote_stdin;
 	struct ctl		*ctl;
-	uint64_t		 stats[STATS];
 };
 
 /* Whether connections may come besides stdio. */
@@ -214,5 +220,5 @@ world_has_listeners(const struct master *m)
 static inline bool
 world_is_stopping(const struct master *m)
 {
-	return m->state >= WORLD_STOPPING;
+	return m->world.state >= WORLD_STOPPING;
 }

@@ -63,7 +63,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->uid = c->peer.uid;
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
-	out->unready = m->events->unready(m, unready, sizeof(unready));
+	out->unready = m->world.events->unready(m, unready, sizeof(unready));
 	policy_settings(m, conf, &settings);
 	cgroups_limit(m->cgroups, conf, c->id, &c->cgroups, &limits);
 	settings.s.cgroup_limit = limits.list;
@@ -108,10 +108,10 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	if (refuse != 0 && p->why != NULL)
 		out.why = (char *)(uintptr_t)p->why;
 	if (p->is_metrics) {
-		c->master->events->gauges(c->master, gauges);
+		c->master->world.events->gauges(c->master, gauges);
 		if (gauges[GAUGE_waiting] > 0)
 			gauges[GAUGE_waiting]--;	/* not this one */
-		figures.stat = c->master->stats;
+		figures.stat = c->master->world.stats;
 		figures.n_stat = STATS;
 		figures.gauge = gauges;
 		figures.n_gauge = GAUGES;
@@ -125,7 +125,7 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	/* must_show although a reload has removed all tokens: none is valid. */
 	if (refuse == 0 && p->uplink == 0)
 		out.asking = p->must_show ? IPC__ASKING__ALWAYS :
-		    tokens_any(c->master->tokens) ? IPC__ASKING__IF_SHOWN :
+		    tokens_any(c->master->world.tokens) ? IPC__ASKING__IF_SHOWN :
 		    IPC__ASKING__NEVER;
 	return assign(c, fd, &out);
 }
@@ -179,7 +179,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		return;
 	out.verdict = v;
 	if (v == IPC__VERDICT__TAKEN) {
-		STAT_INC(m, resumed);
+		STAT_INC(&m->world, resumed);
 		child_leaves(c);
 	} else {
 		child_set_state(c, CHILD_GREETING);
@@ -190,7 +190,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		    .listener = c->peer.listener });
 	if (v == IPC__VERDICT__YOURS) {
 		assert(r->owner == NULL && c->route != NULL);
-		STAT_INC(m, resumed);
+		STAT_INC(&m->world, resumed);
 		route_free(&c->route);	/* its id was never sent */
 		route_revive(r, c);
 		memcpy(r->peer, c->peer.text, sizeof(r->peer));

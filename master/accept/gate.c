@@ -74,7 +74,7 @@ gate_new(struct master *m)
 	TAILQ_INIT(&g->waiting);
 	TAILQ_INIT(&g->greeted);
 	map_init(&g->sources);
-	timer_init(&g->patience_ev, m->base, gate_on_timeout, g);
+	timer_init(&g->patience_ev, m->world.base, gate_on_timeout, g);
 	return g;
 }
 
@@ -207,7 +207,7 @@ static bool
 gate_has_user(struct gate *g, struct waiting *k)
 {
 	k->user = NULL;
-	if (!g->master->start.is_root || k->peer.uid == 0 || k->refuse != 0 ||
+	if (!g->master->world.start.is_root || k->peer.uid == 0 || k->refuse != 0 ||
 	    k->peer.must_show || k->peer.is_metrics)
 		return true;
 	switch (userdb_find(g->master->userdb, k->peer.uid, &k->user)) {
@@ -231,7 +231,7 @@ gate_assign(struct gate *g, struct waiting *k)
 
 	if (k->greeted && k->refuse != 0) {
 		/* It was upgraded: there is no HTTP any more. */
-		STAT_INC(g->master, dropped);
+		STAT_INC(&g->master->world, dropped);
 		waiting_free(g, k);
 		return true;
 	}
@@ -289,7 +289,7 @@ make_place(struct gate *g, const struct waiting *k)
 		return;
 	age = clock_ms() - c->since;
 	if (age >= LIMIT_STARTUPS_PATIENCE) {
-		STAT_INC(g->master, dropped);
+		STAT_INC(&g->master->world, dropped);
 		log_debug("%s: handshake dropped, others are waiting",
 		    c->peer.text);
 		child_kill(c);
@@ -350,7 +350,7 @@ waiting_new(struct gate *g, int fd, const struct peer *p, size_t len)
 	    (k = calloc(1, sizeof(*k) + len)) == NULL) {
 		if (s != NULL)
 			source_put(g, s);
-		STAT_INC(g->master, dropped);
+		STAT_INC(&g->master->world, dropped);
 		fd_close(&fd);
 		return NULL;
 	}
@@ -373,7 +373,7 @@ gate_enqueue(struct gate *g, int fd, const struct peer *p, int refuse,
 	assert(fd != -1 && (refuse == 0 || refuse >= 400));
 	if (refuse != 0 &&
 	    gate_drops((unsigned)g->ngreeted, randombytes_uniform(100))) {
-		STAT_INC(g->master, dropped);
+		STAT_INC(&g->master->world, dropped);
 		fd_close(&fd);
 		return;
 	}

@@ -159,13 +159,13 @@ static void
 begin_tcp(struct master *m, bool is_metrics)
 {
 	if (!is_metrics) {
-		m->sockmark = peer_sandbox_brand(m->rundir.path);
-		if (m->records != NULL)
-			records_head(m->records)->has_marks = 1;
+		m->world.sockmark = peer_sandbox_brand(m->world.rundir.path);
+		if (m->world.records != NULL)
+			records_head(m->world.records)->has_marks = 1;
 	}
-	if (m->listen.peer_way != PEER_WAY_NONE)
+	if (m->world.peer_way != PEER_WAY_NONE)
 		return;
-	switch (m->listen.peer_way = peer_find_way()) {
+	switch (m->world.peer_way = peer_find_way()) {
 	case PEER_WAY_NONE:
 		log_warnx("this kernel does not tell which user a TCP "
 		    "connection belongs to: on ws: only clients with a token "
@@ -243,7 +243,7 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 	    SOCK_NONBLOCK, 0)) == -1)
 		return listen_fail_errno(e, url);
 	/* A root master serves all users, another one only its own. */
-	mask = umask(l->master->start.is_root ? 0111 : 0177);
+	mask = umask(l->master->world.start.is_root ? 0111 : 0177);
 	r = bind(l->fd, &a->any, len);
 	umask(mask);
 	if (r == -1 || (l->path = strdup(a->un.sun_path)) == NULL ||
@@ -259,7 +259,7 @@ listener_free(struct listener *l)
 	io_stop(&l->accept_ev);
 	timer_stop(&l->pause_ev);
 	if (l->spec != NULL)
-		l->master->events->on_listener_gone(l->master, l->spec,
+		l->master->world.events->on_listener_gone(l->master, l->spec,
 		    l->is_metrics);
 	fd_close(&l->fd);
 	if (l->path != NULL)
@@ -290,8 +290,8 @@ listener_start(struct listener *l, struct listener_list *list)
 	assert(l->fd != -1);
 	assert(list == (l->is_metrics ? &m->listen.metrics :
 	    &m->listen.list));
-	timer_init(&l->pause_ev, m->base, listen_on_pause, l);
-	io_init(&l->accept_ev, m->base, l->fd, EV_READ | EV_PERSIST,
+	timer_init(&l->pause_ev, m->world.base, listen_on_pause, l);
+	io_init(&l->accept_ev, m->world.base, l->fd, EV_READ | EV_PERSIST,
 	    listen_on_accept, l);
 	if (io_start(&l->accept_ev) == -1)
 		return -1;
@@ -388,7 +388,7 @@ open_one(struct master *m, struct listener_list *list, const char *url,
 		listen_fail_errno(e, url);
 		goto fail;
 	}
-	m->events->on_listener(m, l->fd, l->spec, l->is_metrics);
+	m->world.events->on_listener(m, l->fd, l->spec, l->is_metrics);
 	return 0;
  fail:
 	listener_free(l);
@@ -402,7 +402,7 @@ adopt_tcp(struct listener *l, const union endpoint_address *a,
     struct conf_error *e)
 {
 	show_tcp(l, a);
-	if (check_reach(l->url, a, tokens_any(l->master->tokens), e) == -1)
+	if (check_reach(l->url, a, tokens_any(l->master->world.tokens), e) == -1)
 		return -1;
 	/* All other options are the creator's, see systemd.socket(5). */
 	if (tcp_no_delay(l->fd) == -1)
@@ -516,7 +516,7 @@ is_too_late(const struct master *m, const char *spec)
 {
 	const struct child	*c;
 
-	if (m->sockmark != 0 || strncmp(spec, "ws:", 3) != 0)
+	if (m->world.sockmark != 0 || strncmp(spec, "ws:", 3) != 0)
 		return false;
 	TAILQ_FOREACH(c, &m->children.list, entry)
 		if (c->client != CHILD_SPARE)
@@ -636,15 +636,15 @@ listen_publish(const struct master *m)
 {
 	char	*path = NULL, *fresh = NULL;
 
-	if (m->rundir.path == NULL)
+	if (m->world.rundir.path == NULL)
 		return;		/* no run directory to write to */
-	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->rundir.path) == -1)
+	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->world.rundir.path) == -1)
 		path = NULL;
-	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->rundir.path) == -1)
+	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->world.rundir.path) == -1)
 		fresh = NULL;
 	if (path == NULL || fresh == NULL || write_listeners(m, path, fresh) ==
 	    -1) {
-		log_warn("%s/" RUNDIRS_LISTEN, m->rundir.path);
+		log_warn("%s/" RUNDIRS_LISTEN, m->world.rundir.path);
 		if (fresh != NULL)
 			unlink(fresh);
 	}
@@ -657,8 +657,8 @@ unpublish(const struct master *m)
 {
 	char	*path;
 
-	if (m->rundir.path == NULL ||
-	    asprintf(&path, "%s/" RUNDIRS_LISTEN, m->rundir.path) == -1)
+	if (m->world.rundir.path == NULL ||
+	    asprintf(&path, "%s/" RUNDIRS_LISTEN, m->world.rundir.path) == -1)
 		return;
 	unlink(path);
 	free(path);
@@ -678,7 +678,7 @@ static void
 pause_accepting(struct listener *l, const char *why)
 {
 	assert(!timer_is_set(&l->pause_ev));
-	STAT_INC(l->master, paused);
+	STAT_INC(&l->master->world, paused);
 	if (l->paused == 0 || clock_ms() - l->paused >= PAUSE_LOG_MS) {
 		log_warnx("%s: pausing accept, repeatedly: %s", l->url, why);
 		l->paused = clock_ms();
@@ -727,14 +727,14 @@ listen_identify(struct listener *l, int fd, struct peer *p)
 	struct master	*m = l->master;
 	int		 r;
 
-	r = peer_identify(fd, m->listen.peer_way, &m->listen.diag, m->sockmark,
-	    &m->start.idmap, p);
+	r = peer_identify(fd, m->world.peer_way, &m->listen.diag, m->world.sockmark,
+	    &m->world.start.idmap, p);
 	if ((r == -1 || !p->known || p->unfit != NULL) &&
 	    reserve_is_needed()) {
-		reserve_release(&m->reserve);
-		r = peer_identify(fd, m->listen.peer_way, &m->listen.diag,
-		    m->sockmark, &m->start.idmap, p);
-		reserve_fill(&m->reserve);
+		reserve_release(&m->world.reserve);
+		r = peer_identify(fd, m->world.peer_way, &m->listen.diag,
+		    m->world.sockmark, &m->world.start.idmap, p);
+		reserve_fill(&m->world.reserve);
 		pause_accepting(l, "out of file descriptors");
 	}
 	if (r == -1)
@@ -760,7 +760,7 @@ listen_on_accept(void *arg)
 			pause_accepting(l, strerror(errno));
 		return;
 	}
-	STAT_INC(m, accepted);
+	STAT_INC(&m->world, accepted);
 	if (listen_identify(l, fd, &p) == -1) {
 		fd_close(&fd);
 		return;
@@ -769,7 +769,7 @@ listen_on_accept(void *arg)
 	strcpy(p.listener, l->url);
 	p.is_metrics = l->is_metrics;
 	/* With --listen, all sockets that we opened are from there. */
-	p.is_given = !l->is_passed && m->start.is_listen_given;
+	p.is_given = !l->is_passed && m->world.start.is_listen_given;
 	refuse = policy_admit(m, &p, &full);
 	gate_enqueue(m->gate, fd, &p, refuse, full);
 }

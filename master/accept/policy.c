@@ -441,11 +441,11 @@ policy_get(const struct master *m, const struct peer *p, struct conf *room)
 	struct conf_client	 who;
 	char			 number[NUMBER_MAX];
 
-	assert(m->conf.nmatch == 0 || m->policy != NULL);
-	if (m->conf.nmatch == 0)
-		return &m->conf;
-	policy_describe(m->policy, p, &who, number);
-	return conf_resolve(&m->conf, &who, room) == -1 ? NULL : room;
+	assert(m->world.conf.nmatch == 0 || m->world.policy != NULL);
+	if (m->world.conf.nmatch == 0)
+		return &m->world.conf;
+	policy_describe(m->world.policy, p, &who, number);
+	return conf_resolve(&m->world.conf, &who, room) == -1 ? NULL : room;
 }
 
 void
@@ -502,11 +502,11 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->max_processes = (uint32_t)c->max_processes;
 	out->native_paths = c->native_paths != 0;
 	out->log_level = (uint32_t)c->log_level;
-	if (m->rundir.path != NULL)
-		out->run_dir = m->rundir.path;
-	out->sockmark = m->sockmark;
-	out->sockmark_unread = m->listen.peer_way != PEER_WAY_DIAG;
-	out->audit = m->logs.audit != NULL;
+	if (m->world.rundir.path != NULL)
+		out->run_dir = m->world.rundir.path;
+	out->sockmark = m->world.sockmark;
+	out->sockmark_unread = m->world.peer_way != PEER_WAY_DIAG;
+	out->audit = m->world.logs.audit != NULL;
 	out->log_arguments = c->log_arguments != 0;
 	out->transcript = (uint32_t)c->transcript;
 	out->transcript_max = c->transcript_max;
@@ -529,7 +529,7 @@ map_user(const struct master *m, const struct conf *c, struct peer *p)
 	assert(p->known);
 	if (c->session_user[0] == '\0')
 		return true;
-	if ((u = policy_find_name(m->policy, c->session_user)) == NULL)
+	if ((u = policy_find_name(m->world.policy, c->session_user)) == NULL)
 		return false;
 	p->uid = u->uid;
 	p->gid = u->gid;
@@ -619,13 +619,13 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 	if (!p->known)
 		return "unknown user";
 	if (p->is_tcp && !p->has_shown &&
-	    m->conf.require_token == CONF_TOKEN_ALWAYS) {
+	    m->world.conf.require_token == CONF_TOKEN_ALWAYS) {
 		p->lacks_token = true;
 		return "no token";
 	}
-	if ((!m->start.is_root && p->uid != geteuid()) || !map_user(m, c, p))
+	if ((!m->world.start.is_root && p->uid != geteuid()) || !map_user(m, c, p))
 		return "not a user of this server";
-	if ((why = find_refusal(m->policy, c, p)) != NULL) {
+	if ((why = find_refusal(m->world.policy, c, p)) != NULL) {
 		*by_list_out = true;
 		return why;
 	}
@@ -639,7 +639,7 @@ static bool
 may_show(const struct master *m, const struct peer *p)
 {
 	return p->unfit == NULL && p->uplink == 0 && !p->has_shown &&
-	    tokens_any(m->tokens);
+	    tokens_any(m->world.tokens);
 }
 
 uint64_t
@@ -662,7 +662,7 @@ static bool
 is_too_much(const struct master *m, const struct conf *c,
     const struct peer *p, size_t more)
 {
-	return route_count(m) + more > m->conf.max_sessions ||
+	return route_count(m) + more > m->world.conf.max_sessions ||
 	    route_count_of(m, p->identity) + more > c->max_per_user;
 }
 
@@ -702,12 +702,12 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	p->must_show = why != NULL && c != NULL && may_show(m, p);
 	if (why == NULL || p->must_show) {
 		assert(p->must_show || p->is_metrics || (p->known &&
-		    (m->start.is_root || p->uid == geteuid())));
+		    (m->world.start.is_root || p->uid == geteuid())));
 		return 0;
 	}
-	STAT_INC(m, refused);
+	STAT_INC(&m->world, refused);
 	if (by_list)
-		STAT_INC(m, not_allowed);
+		STAT_INC(&m->world, not_allowed);
 	log_info_with((struct log_member[]){
 	    { "event", "refused", 0 }, { "peer", p->text, 0 },
 	    { "why", why, 0 }, { NULL, NULL, 0 } },

@@ -22,7 +22,7 @@ token_login_deny(struct child *c, const char *why, bool is_guess)
 	struct master	*m = c->master;
 	unsigned	 n;
 
-	STAT_INC(m, denied);
+	STAT_INC(&m->world, denied);
 	n = penalties_add(m->penalties, peer_culprit(&c->peer), is_guess,
 	    clock_ms());
 	if (n > 0)
@@ -82,11 +82,11 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 	/* Verify nothing during a penalty, or guessing would not slow down. */
 	if (penalties_left(m->penalties, peer_culprit(&c->peer),
 	    clock_ms()) > 0) {
-		STAT_INC(m, denied);
+		STAT_INC(&m->world, denied);
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "too many wrong tokens");
 		return 429;
 	}
-	if ((why = tokens_judge(m->tokens, shown, len, (uint64_t)time(NULL),
+	if ((why = tokens_judge(m->world.tokens, shown, len, (uint64_t)time(NULL),
 	    &c->grant, &is_guess)) != NULL) {
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", why);
 		return token_login_deny(c, why, is_guess);
@@ -95,7 +95,7 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", p.why);
 		return status;
 	}
-	STAT_INC(m, admitted);
+	STAT_INC(&m->world, admitted);
 	log_info("%s: admitted as %s, uid %lu", c->peer.text,
 	    c->grant.identity, (unsigned long)p.uid);
 	audit_peer(m, &p, (struct audit_what){

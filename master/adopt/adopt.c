@@ -95,9 +95,9 @@ adopt_new(struct master *m)
 		return NULL;
 	a->master = m;
 	a->fd = -1;
-	if (m->rundir.path == NULL)
+	if (m->world.rundir.path == NULL)
 		return a;
-	switch (records_read(m->rundir.path, &a->head, &records_events, a,
+	switch (records_read(m->world.rundir.path, &a->head, &records_events, a,
 	    why)) {
 	case 1:
 		a->is_former = true;
@@ -105,7 +105,7 @@ adopt_new(struct master *m)
 		break;
 	case -1:
 		log_warnx("%s/" RECORDS_FILE " of the former daemon is not "
-		    "used: %s", m->rundir.path, why);
+		    "used: %s", m->world.rundir.path, why);
 		/* The former program is started again, and has them. */
 		if (m->handed.text[HANDOFF_FORMER] != NULL) {
 			free(a);
@@ -175,7 +175,7 @@ take_lost(struct adopt *a, struct record *r, const char *why)
 
 	log_warnx("session %u is lost: %s", r->number, why);
 	if (is_opened)
-		STAT_INC(m, lost);
+		STAT_INC(&m->world, lost);
 	r->kind = RECORD_LOST;
 	r->until = clock_ms() + r->detached_ttl;
 	r->flags &= ~(RECORD_ATTACHED | RECORD_OPENED);
@@ -206,7 +206,7 @@ take_session(struct adopt *a, struct record *r)
 	int		 pidfd;
 
 	if (!adopt_find_process(r, &pidfd)) {
-		m->events->kill_range(m, r->marks);
+		m->world.events->kill_range(m, r->marks);
 		take_lost(a, r, "its worker died while there was no daemon");
 		return;
 	}
@@ -243,8 +243,8 @@ keep_uplink(struct adopt *a, struct record *r)
 {
 	int	 slot = -1;
 
-	if (a->master->records != NULL &&
-	    records_put(a->master->records, &slot, r) == -1)
+	if (a->master->world.records != NULL &&
+	    records_put(a->master->world.records, &slot, r) == -1)
 		log_warn("uplink %u cannot be kept", r->number);
 	r->child = (uint32_t)slot;
 	a->uplinks++;
@@ -279,8 +279,8 @@ adopt_uplinks(struct adopt *a)
 			continue;
 		slot = (int)r->child;
 		adopt_take_uplink(a, r);
-		if (a->master->records != NULL)
-			records_drop(a->master->records, &slot);
+		if (a->master->world.records != NULL)
+			records_drop(a->master->world.records, &slot);
 	}
 	free(a->list);
 	a->list = NULL;
@@ -315,15 +315,15 @@ begin_records(struct adopt *a)
 	struct master		*m = a->master;
 	struct records_head	*h;
 
-	if ((m->records = records_new(m->rundir.path)) == NULL) {
+	if ((m->world.records = records_new(m->world.rundir.path)) == NULL) {
 		log_warn("%s/" RECORDS_FILE ": sessions will not survive this "
-		    "daemon", m->rundir.path);
+		    "daemon", m->world.rundir.path);
 		return;
 	}
-	h = records_head(m->records);
+	h = records_head(m->world.records);
 	h->deaths = a->deaths;
 	h->next_number = m->routes.next_number;
-	h->has_marks = m->sockmark != 0;
+	h->has_marks = m->world.sockmark != 0;
 }
 
 void
@@ -336,7 +336,7 @@ adopt_load(struct adopt *a)
 	unsigned		 last;
 	size_t			 i;
 
-	if (m->rundir.path == NULL)
+	if (m->world.rundir.path == NULL)
 		return;
 	a->began = clock_ms();
 	a->deaths = a->is_former ? a->head.deaths + !is_upgrade : 0;
@@ -344,7 +344,7 @@ adopt_load(struct adopt *a)
 		m->routes.next_number = a->head.next_number;
 	/* The same mark: it is made of the directory. */
 	if (a->is_former && a->head.has_marks != 0)
-		m->sockmark = peer_sandbox_brand(m->rundir.path);
+		m->world.sockmark = peer_sandbox_brand(m->world.rundir.path);
 	begin_records(a);
 	/* The list of sessions is in the order of their numbers. */
 	if (a->n > 0)
@@ -362,15 +362,15 @@ adopt_load(struct adopt *a)
 	if (a->is_former && !is_upgrade)
 		log_info("a former daemon (%s) was killed here: %zu of its "
 		    "sessions go on", a->head.program, a->taken);
-	if (m->records == NULL)
+	if (m->world.records == NULL)
 		return;
-	h = records_head(m->records);
+	h = records_head(m->world.records);
 	cgroups_names(m->cgroups, &groups);
 	memcpy(h->group, &groups, sizeof(groups));
-	if (records_publish(m->records) == -1) {
+	if (records_publish(m->world.records) == -1) {
 		log_warn("%s/" RECORDS_FILE ": sessions will not survive this "
-		    "daemon", m->rundir.path);
-		records_free(&m->records, false);
+		    "daemon", m->world.rundir.path);
+		records_free(&m->world.records, false);
 	}
 }
 
@@ -430,7 +430,7 @@ judge(struct adopt *a, int fd)
 static void
 refuse(struct adopt *a)
 {
-	STAT_INC(a->master, not_adopted);
+	STAT_INC(&a->master->world, not_adopted);
 	if (a->refused++ < REFUSED_LOG)
 		log_info("a process that is no session of a former daemon was "
 		    "refused");
@@ -473,18 +473,18 @@ adopt_listen(struct adopt *a)
 {
 	struct master	*m = a->master;
 
-	if (m->rundir.path == NULL)
+	if (m->world.rundir.path == NULL)
 		return 0;
-	if ((a->fd = rundirs_listen(m->rundir.path, RUNDIRS_ADOPT,
-	    m->start.is_root ? 0111 : 0177, BACKLOG)) == -1)
+	if ((a->fd = rundirs_listen(m->world.rundir.path, RUNDIRS_ADOPT,
+	    m->world.start.is_root ? 0111 : 0177, BACKLOG)) == -1)
 		return -1;
-	timer_init(&a->pause_ev, m->base, adopt_on_pause, a);
-	io_init(&a->accept_ev, m->base, a->fd, EV_READ | EV_PERSIST,
+	timer_init(&a->pause_ev, m->world.base, adopt_on_pause, a);
+	io_init(&a->accept_ev, m->world.base, a->fd, EV_READ | EV_PERSIST,
 	    adopt_on_accept, a);
-	if (asprintf(&a->path, "%s/" RUNDIRS_ADOPT, m->rundir.path) != -1 &&
+	if (asprintf(&a->path, "%s/" RUNDIRS_ADOPT, m->world.rundir.path) != -1 &&
 	    io_start(&a->accept_ev) == 0)
 		return 0;
-	log_warn("%s/" RUNDIRS_ADOPT, m->rundir.path);
+	log_warn("%s/" RUNDIRS_ADOPT, m->world.rundir.path);
 	return -1;
 }
 

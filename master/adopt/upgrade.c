@@ -78,7 +78,7 @@ upgrade_new(struct master *m, const struct upgrade_events *events)
 	u->fd = -1;
 	u->watch = handoff_take(&m->handed, HANDOFF_WATCHER);
 	u->watcher = pid != NULL ? (pid_t)atol(pid) : 0;
-	timer_init(&u->timer, m->base, upgrade_on_timer, u);
+	timer_init(&u->timer, m->world.base, upgrade_on_timer, u);
 	return u;
 }
 
@@ -130,7 +130,7 @@ upgrade_fail(struct upgrade *u, const char *why)
 static void NORETURN
 checker_run(const struct upgrade *u, const char *rundir, int output)
 {
-	const struct handoff_program	*p = u->master->start.program;
+	const struct handoff_program	*p = u->master->world.start.program;
 	bool				 is_word;
 	char				**argv;
 	size_t				 n = 0, i, k = 0;
@@ -174,11 +174,11 @@ checker_start(struct upgrade *u)
 	if ((u->checker = fork()) == 0) {
 		if (fd_nonblock(pair[1], 0) == -1)
 			_exit(1);
-		checker_run(u, m->rundir.path, pair[1]);
+		checker_run(u, m->world.rundir.path, pair[1]);
 	}
 	fd_close(&pair[1]);
 	u->fd = pair[0];
-	io_init(&u->output_ev, m->base, u->fd, EV_READ | EV_PERSIST,
+	io_init(&u->output_ev, m->world.base, u->fd, EV_READ | EV_PERSIST,
 	    upgrade_on_output, u);
 	if (u->checker != -1 && io_start(&u->output_ev) == 0)
 		return 0;
@@ -313,12 +313,12 @@ upgrade_put_all(const struct upgrade *u, struct handoff_lines *l)
 	    put_sockets(l, &m->listen.metrics, HANDOFF_METRICS) == -1 ||
 	    handoff_put(l, HANDOFF_CONTROL, u->events->control(m), "") == -1 ||
 	    handoff_put(l, HANDOFF_MONITOR, m->monitor, "") == -1 ||
-	    handoff_put(l, HANDOFF_CREDENTIAL, m->start.program->credential,
+	    handoff_put(l, HANDOFF_CREDENTIAL, m->world.start.program->credential,
 	    "") == -1)
 		return -1;
-	return handoff_put(l, HANDOFF_PROGRAM, -1, m->start.program->path) ==
-	    -1 ? -1 : handoff_put(l, HANDOFF_LOCK, m->rundir.lock,
-	    m->rundir.path);
+	return handoff_put(l, HANDOFF_PROGRAM, -1, m->world.start.program->path) ==
+	    -1 ? -1 : handoff_put(l, HANDOFF_LOCK, m->world.rundir.lock,
+	    m->world.rundir.path);
 }
 
 static void
@@ -337,7 +337,7 @@ upgrade_exec(struct upgrade *u, struct handoff_lines *l)
 {
 	struct master		*m = u->master;
 	int			 asker = u->events->asker(m);
-	struct watcher_task	 t = { m->start.program, l, m->sdnotify, asker,
+	struct watcher_task	 t = { m->world.start.program, l, m->sdnotify, asker,
 				    checker_version(u) };
 	char			 text[24];
 	int			 error;
@@ -352,9 +352,9 @@ upgrade_exec(struct upgrade *u, struct handoff_lines *l)
 	    handoff_put(l, HANDOFF_FORMER, -1, PACKAGE_VERSION) == 0 &&
 	    handoff_put(l, HANDOFF_ASKER, asker, "") == 0) {
 		monitor_upgrades(m->monitor);
-		payload_undo(&m->payload, &m->start.nofile);
+		payload_undo(&m->payload, &m->world.start.nofile);
 		signals_default();
-		handoff_exec(m->start.program, l);
+		handoff_exec(m->world.start.program, l);
 		error = errno;
 		redo_settings();
 		monitor_serves(m->monitor);
@@ -510,20 +510,20 @@ upgrade_hindrance(const struct upgrade *u)
 		return "an upgrade is under way";
 	if (world_is_stopping(m))
 		return "the server is stopping";
-	if (m->records == NULL)
+	if (m->world.records == NULL)
 		return "there is no run directory: sessions would be lost";
 	if (has_alone(m))
 		return "OrphanTtl is 0: sessions would be lost";
 	/* Nobody could start the former program again. */
 	if (getpid() == 1)
 		return "process 1 of a container cannot be replaced";
-	if (m->payload.argv != NULL || m->start.is_stdio)
+	if (m->payload.argv != NULL || m->world.start.is_stdio)
 		return "the server ends with its command or its standard input";
 	if (remote_reads_stdin(m))
 		return "credentials come by standard input";
 	if (sdnotify_is_given(m->sdnotify))
 		return "the server belongs to another program (--notify-fd)";
-	if (m->start.program->path[0] == '\0')
+	if (m->world.start.program->path[0] == '\0')
 		return "the path of the program is not known";
 	return NULL;
 }

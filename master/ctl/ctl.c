@@ -85,7 +85,7 @@ set_group(const struct ctl *c)
 	struct conf_error	 e;
 	gid_t			 gid;
 
-	if (find_group(&c->master->conf, &gid, &e) == -1) {
+	if (find_group(&c->master->world.conf, &gid, &e) == -1) {
 		log_warnx("%s", e.text);
 		return -1;
 	}
@@ -99,15 +99,15 @@ set_group(const struct ctl *c)
 static int
 open_socket(struct ctl *c)
 {
-	bool	 for_all = c->master->start.is_root &&
-		    c->master->conf.control_group[0] == '\0';
+	bool	 for_all = c->master->world.start.is_root &&
+		    c->master->world.conf.control_group[0] == '\0';
 
 	/*
 	 * A user sees and ends sessions of that user only (ctl_may_see()), and
 	 * sandboxed commands are refused, so a root server needs no group.
 	 */
 	c->fd = handoff_take(&c->master->handed, HANDOFF_CONTROL);
-	if (c->fd == -1 && (c->fd = rundirs_listen(c->master->rundir.path,
+	if (c->fd == -1 && (c->fd = rundirs_listen(c->master->world.rundir.path,
 	    CTL_SOCKET, for_all ? 0111 : 0117, CTL_CLIENTS_MAX)) == -1)
 		return -1;
 	return set_group(c);
@@ -116,7 +116,7 @@ open_socket(struct ctl *c)
 static int
 start_accepting(struct ctl *c)
 {
-	struct event_base	*base = c->master->base;
+	struct event_base	*base = c->master->world.base;
 
 	timer_init(&c->pause_ev, base, ctl_on_pause, c);
 	io_init(&c->accept_ev, base, c->fd, EV_READ | EV_PERSIST, ctl_on_accept,
@@ -135,9 +135,9 @@ ctl_new(struct master *m)
 	c->master = m;
 	c->fd = -1;
 	TAILQ_INIT(&c->clients);
-	if (m->rundir.path == NULL)
+	if (m->world.rundir.path == NULL)
 		return c;		/* no control socket */
-	if (asprintf(&c->path, "%s/%s", m->rundir.path, CTL_SOCKET) == -1)
+	if (asprintf(&c->path, "%s/%s", m->world.rundir.path, CTL_SOCKET) == -1)
 		c->path = NULL;
 	if (c->path == NULL || open_socket(c) == -1 ||
 	    start_accepting(c) == -1)
@@ -179,7 +179,7 @@ client_free(struct ctl_client *cl)
 	buf_fini(&cl->text);
 	drop_batch(cl);
 	free(cl);
-	reserve_fill(&m->reserve);
+	reserve_fill(&m->world.reserve);
 }
 
 void
@@ -342,8 +342,8 @@ ctl_add(struct ctl *c, int fd, const struct ctl_who *who)
 	map_init(&cl->awaited);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
-	timer_init(&cl->late_ev, c->master->base, ctl_on_late, cl);
-	if ((cl->chan = chan_new(c->master->base, fd, IPC_ROLE_MASTER,
+	timer_init(&cl->late_ev, c->master->world.base, ctl_on_late, cl);
+	if ((cl->chan = chan_new(c->master->world.base, fd, IPC_ROLE_MASTER,
 	    IPC_ROLE_OPERATOR, ctl_on_request, on_client_end, cl)) == NULL) {
 		fd_close(&fd);
 		client_free(cl);
@@ -402,9 +402,9 @@ ctl_on_accept(void *arg)
 	struct ctl	*c = arg;
 
 	assert(c->fd != -1 && !timer_is_set(&c->pause_ev));
-	reserve_release(&c->master->reserve);
+	reserve_release(&c->master->world.reserve);
 	accept_one(c, c->fd);
-	reserve_fill(&c->master->reserve);
+	reserve_fill(&c->master->world.reserve);
 }
 
 bool

@@ -38,7 +38,7 @@ ctl_is_ours_alone(const struct master *m)
 {
 	struct stat	 st;
 
-	return !m->start.is_root && stat(m->rundir.path, &st) == 0 &&
+	return !m->world.start.is_root && stat(m->world.rundir.path, &st) == 0 &&
 	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
@@ -46,7 +46,7 @@ ctl_is_ours_alone(const struct master *m)
 static uid_t
 user_of(const struct ctl *c, uid_t uid)
 {
-	return idmap_is_user(&c->master->start.idmap, uid) ||
+	return idmap_is_user(&c->master->world.start.idmap, uid) ||
 	    ctl_is_ours_alone(c->master) ? uid : NOBODY;
 }
 

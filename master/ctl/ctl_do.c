@@ -311,7 +311,7 @@ ctl_drain(struct ctl_client *c)
 	ctl_act(c);
 	ctl_audit(c, "drains the server");
 	if (!world_is_stopping(m))
-		drain_start(&m->drain, m->conf.drain_timeout);
+		drain_start(&m->drain, m->world.conf.drain_timeout);
 	ctl_put_head(c, columns);
 	if (c->in->option) {
 		ctl_act_done(c);
@@ -370,7 +370,7 @@ ctl_reopen_logs(struct ctl_client *c)
 
 	ctl_act(c);
 	ctl_audit(c, "reopens the log files");
-	m->events->reopen_logs(m);
+	m->world.events->reopen_logs(m);
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, "reopened");
 	ctl_put_row(c, &row);

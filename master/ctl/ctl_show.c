@@ -114,22 +114,22 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, (uint64_t)getpid());
 	ctl_row_text(&row, world_is_stopping(m) ? "stopping" : m->drain.is_on ?
 	    "draining" : "running");
-	ctl_row_text(&row, m->events->is_ready(m) ? "yes" : "no");
-	ctl_row_number(&row, (clock_ms() - m->start.at) / 1000);
+	ctl_row_text(&row, m->world.events->is_ready(m) ? "yes" : "no");
+	ctl_row_number(&row, (clock_ms() - m->world.start.at) / 1000);
 	put_user(&row, geteuid());
 	/* The whole row must fit a message. */
-	put_listeners(&row, &m->listen.list, m->start.is_stdio,
+	put_listeners(&row, &m->listen.list, m->world.start.is_stdio,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	put_listeners(&row, &m->listen.metrics, false,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
 	put_uplinks(&row, m, c->who.sees_all);
-	ctl_row_text(&row, m->sockmark == 0 ? "" :
-	    peer_way_name(m->listen.peer_way));
-	ctl_row_text(&row, m->rundir.path);
+	ctl_row_text(&row, m->world.sockmark == 0 ? "" :
+	    peer_way_name(m->world.peer_way));
+	ctl_row_text(&row, m->world.rundir.path);
 	audit = audit_describe(m);
 	ctl_row_text(&row, audit != NULL ? audit : "");
 	free(audit);
-	ctl_row_text(&row, m->conf.transcript_dir);
+	ctl_row_text(&row, m->world.conf.transcript_dir);
 	for (i = 0; i < 3; i++)
 		ctl_row_number(&row, n[i]);
 	ctl_row_number(&row, child_count_spare(&m->children));
@@ -141,7 +141,7 @@ ctl_status(struct ctl_client *c)
 	cgroups_print(m->cgroups, limits, sizeof(limits));
 	ctl_row_text(&row, limits);
 	for (i = 0; i < STATS; i++)
-		ctl_row_number(&row, m->stats[i]);
+		ctl_row_number(&row, m->world.stats[i]);
 	ctl_put_row(c, &row);
 	ctl_put_end(c, 0, NULL);
 }
@@ -447,7 +447,7 @@ ctl_settings(struct ctl_client *c)
 		ctl_put_end(c, 1, "the daemon is out of memory");
 		return;
 	}
-	conf_print(&ctl_master(c->ctl)->conf, f);
+	conf_print(&ctl_master(c->ctl)->world.conf, f);
 	if (fclose(f) == EOF) {
 		free(text);
 		ctl_put_end(c, 1, "the daemon is out of memory");

@@ -34,11 +34,11 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_sessions_attached] = sessions[0];
 	gauges[GAUGE_sessions_detached] = sessions[1];
 	gauges[GAUGE_sessions_kept] = sessions[2];
-	gauges[GAUGE_start_time] = (uint64_t)m->start.time;
+	gauges[GAUGE_start_time] = (uint64_t)m->world.start.time;
 	gauges[GAUGE_draining] = m->drain.is_on;
-	gauges[GAUGE_reload_ok] = !m->start.is_reload_refused;
-	gauges[GAUGE_reload_time] = (uint64_t)m->start.loaded;
-	gauges[GAUGE_ready] = m->events->is_ready(m);
+	gauges[GAUGE_reload_ok] = !m->world.start.is_reload_refused;
+	gauges[GAUGE_reload_time] = (uint64_t)m->world.start.loaded;
+	gauges[GAUGE_ready] = m->world.events->is_ready(m);
 	gauges[GAUGE_held] = membudget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
 	for (i = 0; i < CHILD_STATES; i++)

@@ -124,27 +124,27 @@ audit_init(struct master *m)
 	struct conf_error	 e;
 	struct audit		*a;
 
-	if (audit_check(&m->conf, &e) == -1) {
+	if (audit_check(&m->world.conf, &e) == -1) {
 		log_warnx("%s", e.text);
 		return -1;
 	}
-	if (is_none(m->conf.audit_log))
+	if (is_none(m->world.conf.audit_log))
 		return 0;
-	assert(m->logs.audit == NULL);
+	assert(m->world.logs.audit == NULL);
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		goto fail;
 	a->fd = -1;
 	buf_init(&a->line, LINE_MAX_);
 	randombytes_buf(bits, sizeof(bits));
 	sodium_bin2hex(a->run, sizeof(a->run), bits, sizeof(bits));
-	if ((!is_syslog(m->conf.audit_log) &&
-	    (a->path = strdup(m->conf.audit_log)) == NULL) ||
+	if ((!is_syslog(m->world.conf.audit_log) &&
+	    (a->path = strdup(m->world.conf.audit_log)) == NULL) ||
 	    (a->fd = audit_open_log(a)) == -1)
 		goto fail;
-	m->logs.audit = a;
+	m->world.logs.audit = a;
 	return 0;
  fail:
-	log_warn("AuditLog %s", m->conf.audit_log);
+	log_warn("AuditLog %s", m->world.conf.audit_log);
 	audit_free(&a);
 	return -1;
 }
@@ -240,17 +240,17 @@ static const char *
 audit_name_of_user(struct master *m, AUDIT_NUMBER uid)
 {
 	return uid.is_set && uid.n <= UINT32_MAX ?
-	    m->events->user_name(m, (uid_t)uid.n) : NULL;
+	    m->world.events->user_name(m, (uid_t)uid.n) : NULL;
 }
 
 void
 audit(struct master *m, const struct audit_what *given)
 {
-	struct audit		*a = m->logs.audit;
+	struct audit		*a = m->world.logs.audit;
 	struct audit_what	 what = *given;
 	char			 by[AUDIT_USER_MAX];
 
-	if (a == NULL && !m->events->is_watched(m))
+	if (a == NULL && !m->world.events->is_watched(m))
 		return;
 	what.by_user = audit_name_of_user(m, what.by_uid);
 	if (what.by_user != NULL) {
@@ -258,7 +258,7 @@ audit(struct master *m, const struct audit_what *given)
 		what.by_user = by;
 	}
 	what.user = audit_name_of_user(m, what.uid);
-	m->events->on_event(m, &what);
+	m->world.events->on_event(m, &what);
 	if (a == NULL)
 		return;
 	if (write_lost(a) == 0 && write_event(a, &what) == 0)
@@ -269,23 +269,23 @@ audit(struct master *m, const struct audit_what *given)
 	}
 	a->lost++;
 	a->seq++;
-	STAT_INC(m, unaudited);
+	STAT_INC(&m->world, unaudited);
 }
 
 void
 audit_missed(struct master *m, uint64_t n)
 {
-	if (m->logs.audit == NULL || n == 0)
+	if (m->world.logs.audit == NULL || n == 0)
 		return;
-	m->logs.audit->lost += n;
-	m->logs.audit->seq += n;
-	m->stats[STAT_unaudited] += n;
+	m->world.logs.audit->lost += n;
+	m->world.logs.audit->seq += n;
+	m->world.stats[STAT_unaudited] += n;
 }
 
 void
 audit_peer(struct master *m, const struct peer *p, struct audit_what what)
 {
-	if (m->logs.audit == NULL)
+	if (m->world.logs.audit == NULL)
 		return;
 	what.identity = p->identity;
 	if (p->known)
@@ -298,7 +298,7 @@ audit_peer(struct master *m, const struct peer *p, struct audit_what what)
 void
 audit_reopen(struct master *m)
 {
-	struct audit	*a = m->logs.audit;
+	struct audit	*a = m->world.logs.audit;
 	int		 fd;
 
 	if (a == NULL)
@@ -316,7 +316,7 @@ audit_reopen(struct master *m)
 char *
 audit_describe(const struct master *m)
 {
-	const struct audit	*a = m->logs.audit;
+	const struct audit	*a = m->world.logs.audit;
 	char			*text;
 
 	if (a == NULL)

@@ -130,7 +130,7 @@ remote_record(struct remote *r, uint64_t started)
 {
 	struct record	 rec;
 
-	if (r->master->records == NULL)
+	if (r->master->world.records == NULL)
 		return;
 	memset(&rec, 0, sizeof(rec));
 	rec.kind = RECORD_UPLINK;
@@ -139,8 +139,8 @@ remote_record(struct remote *r, uint64_t started)
 	rec.uid = r->pid_uid;
 	rec.started = started;
 	rec.born = r->started;
-	remote_fingerprint(&r->master->conf, r->conf, rec.id, sizeof(rec.id));
-	if (records_put(r->master->records, &r->slot, &rec) == -1)
+	remote_fingerprint(&r->master->world.conf, r->conf, rec.id, sizeof(rec.id));
+	if (records_put(r->master->world.records, &r->slot, &rec) == -1)
 		log_warn("uplink %u cannot be recorded: it will end with this "
 		    "daemon", r->number);
 }
@@ -236,17 +236,17 @@ remote_give_up(struct remote *r)
 	remote_trouble(r, why, sizeof(why));
 	log_warnx("uplink %u: registration refused (%s)", r->number, why);
 	remote_audit(r, AUDIT_uplink_refused, why);
-	if (m->conf.uplink_retry > 0 && !r->has_bad_settings) {
-		register_in(r, m->conf.uplink_retry);
+	if (m->world.conf.uplink_retry > 0 && !r->has_bad_settings) {
+		register_in(r, m->world.conf.uplink_retry);
 		return;
 	}
 	/* If nothing can ever connect: end. */
 	TAILQ_FOREACH(other, &m->uplinks.list, entry)
 		if (other->state != REMOTE_REFUSED)
 			return;
-	if (TAILQ_EMPTY(&m->listen.list) && !m->start.is_stdio) {
+	if (TAILQ_EMPTY(&m->listen.list) && !m->world.start.is_stdio) {
 		m->status = 1;
-		m->events->stop(m, "every registration was refused "
+		m->world.events->stop(m, "every registration was refused "
 		    "permanently");
 	}
 }
@@ -377,7 +377,7 @@ remote_on_stream(struct remote *r, struct ipc_msg *msg)
 	struct peer	 p;
 	bool		 full;
 
-	STAT_INC(m, accepted);
+	STAT_INC(&m->world, accepted);
 	if (msg->fd == -1 || world_is_stopping(m))
 		return;
 	memset(&p, 0, sizeof(p));
@@ -416,9 +416,9 @@ remote_on_orphan(struct remote *r, const Ipc__UplinkOrphan *in)
 
 	timer_stop(&r->timer_ev);
 	chan_send(r->chan, IPC_uplink_adopted, &out, -1);
-	if (r->master->logs.file != NULL)
+	if (r->master->world.logs.file != NULL)
 		chan_send(r->chan, IPC_uplink_log, &pipe,
-		    logto_stderr(&r->master->logs));
+		    logto_stderr(&r->master->world.logs));
 	remote_send_bearer(r);
 	if (in->registered) {
 		r->result = IPC__REGISTRATION__REGISTERED;
@@ -437,7 +437,7 @@ remote_on_msg(void *arg, struct ipc_msg *msg)
 
 	assert(r->chan != NULL && r->state != REMOTE_STOPPED);
 	if ((msg->kind == IPC_uplink_orphan) != (r->state == REMOTE_AWAITED)) {
-		STAT_INC(r->master, violations);
+		STAT_INC(&r->master->world, violations);
 		log_warnx("uplink %u: unexpected message: its process is "
 		    "killed", r->number);
 		remote_kill(r);
@@ -489,7 +489,7 @@ remote_on_chan_end(void *arg, int error)
 
 	assert(r->chan != NULL);
 	if (error == EPROTO) {
-		STAT_INC(r->master, violations);
+		STAT_INC(&r->master->world, violations);
 		log_warnx("uplink %u: malformed message: its process is killed",
 		    r->number);
 	}
@@ -501,7 +501,7 @@ remote_on_chan_end(void *arg, int error)
 static void
 remote_send_start(struct remote *r)
 {
-	const struct conf	*c = &r->master->conf;
+	const struct conf	*c = &r->master->world.conf;
 	Ipc__UplinkStart	 start = IPC__UPLINK_START__INIT;
 	Ipc__UplinkSecret	 secret = IPC__UPLINK_SECRET__INIT;
 
@@ -515,8 +515,8 @@ remote_send_start(struct remote *r)
 	start.forward = r->conf->forward;
 	start.log_level = (uint32_t)c->log_level;
 	start.number = r->number;
-	if (r->master->rundir.path != NULL)
-		start.run_dir = r->master->rundir.path;
+	if (r->master->world.rundir.path != NULL)
+		start.run_dir = r->master->world.rundir.path;
 	start.orphan_ttl_ms = c->orphan_ttl;
 	chan_send(r->chan, IPC_uplink_start, &start, -1);
 	secret.dh.data = r->secret;
@@ -539,7 +539,7 @@ remote_start(struct remote *r)
 	r->started = clock_ms();
 	remote_set_state(r, REMOTE_STARTING);
 	if ((r->pid = remote_exec(m, &sock)) == 0 ||
-	    (r->chan = chan_new(m->base, sock, IPC_ROLE_MASTER,
+	    (r->chan = chan_new(m->world.base, sock, IPC_ROLE_MASTER,
 	    IPC_ROLE_UPLINK, remote_on_msg, remote_on_chan_end, r)) == NULL) {
 		log_warn("uplink %u", r->number);
 		if (r->pid != 0)
@@ -547,7 +547,7 @@ remote_start(struct remote *r)
 		restart(r);
 		return;
 	}
-	r->pid_uid = m->start.is_root ? m->uplinks.uid : geteuid();
+	r->pid_uid = m->world.start.is_root ? m->uplinks.uid : geteuid();
 	remote_record(r, ptree_now());
 	remote_send_start(r);
 	do_register(r);
@@ -591,8 +591,8 @@ remote_forget_process(struct remote *r)
 	io_stop(&r->pidfd_ev);
 	fd_close(&r->pidfd);
 	r->pid = 0;
-	if (r->master->records != NULL)
-		records_drop(r->master->records, &r->slot);
+	if (r->master->world.records != NULL)
+		records_drop(r->master->world.records, &r->slot);
 }
 
 bool
@@ -605,7 +605,7 @@ remote_on_exit(struct master *m, pid_t pid, int status)
 			continue;
 		remote_forget_process(r);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
-			log_warnx("cannot execute %s", m->start.uplink);
+			log_warnx("cannot execute %s", m->world.start.uplink);
 		else if (WIFSIGNALED(status) && !world_is_stopping(m))
 			log_warnx("uplink %u: killed by signal %d", r->number,
 			    WTERMSIG(status));
@@ -642,7 +642,7 @@ remote_on_pidfd(void *arg)
 
 	remote_on_exit(m, r->pid, EXIT_UNKNOWN);
 	if (world_is_stopping(m))
-		m->events->on_child_gone(m);
+		m->world.events->on_child_gone(m);
 }
 
 bool
@@ -656,10 +656,10 @@ remote_former(struct master *m, const struct record *rec, int *pidfd)
 			break;
 	if (r == NULL || r->state != REMOTE_STOPPED || r->pid != 0)
 		return false;
-	remote_fingerprint(&m->conf, r->conf, settings, sizeof(settings));
+	remote_fingerprint(&m->world.conf, r->conf, settings, sizeof(settings));
 	if (strcmp(settings, rec->id) != 0)
 		return false;
-	io_init(&r->pidfd_ev, m->base, *pidfd, EV_READ, remote_on_pidfd, r);
+	io_init(&r->pidfd_ev, m->world.base, *pidfd, EV_READ, remote_on_pidfd, r);
 	if (*pidfd != -1 && io_start(&r->pidfd_ev) == -1)
 		return false;
 	r->pidfd = *pidfd;
@@ -689,7 +689,7 @@ int
 remote_come(struct remote *r, int sock)
 {
 	assert(r->state == REMOTE_AWAITED && r->chan == NULL);
-	r->chan = chan_new(r->master->base, sock, IPC_ROLE_MASTER,
+	r->chan = chan_new(r->master->world.base, sock, IPC_ROLE_MASTER,
 	    IPC_ROLE_UPLINK, remote_on_msg, remote_on_chan_end, r);
 	return r->chan == NULL ? -1 : 0;
 }
@@ -706,14 +706,14 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 	r->window = LIMIT_UPLINK_RETRY;
 	r->since = clock_ms();
 	r->pidfd = r->slot = -1;
-	timer_init(&r->timer_ev, m->base, remote_on_timer, r);
-	timer_init(&r->expire_ev, m->base, on_expiry, r);
+	timer_init(&r->timer_ev, m->world.base, remote_on_timer, r);
+	timer_init(&r->expire_ev, m->world.base, on_expiry, r);
 	if ((r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
 		log_warn("cannot create an uplink");
 		return -1;
 	}
 	randombytes_buf(r->secret, SECRET_LEN);
-	if (remote_find_user(&m->conf, r->conf, &user, &e) == -1) {
+	if (remote_find_user(&m->world.conf, r->conf, &user, &e) == -1) {
 		log_warnx("%s", e.text);
 		return -1;
 	}
@@ -733,13 +733,13 @@ remote_init(struct master *m, const struct cred *env)
 	size_t			 i;
 
 	assert(TAILQ_EMPTY(&m->uplinks.list));
-	for (i = 0; i < m->conf.nuplink; i++) {
+	for (i = 0; i < m->world.conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
 			log_warn("cannot create an uplink");
 			return -1;
 		}
 		r->master = m;
-		r->conf = &m->conf.uplink[i];
+		r->conf = &m->world.conf.uplink[i];
 		r->number = (unsigned)i + 1;
 		if (r->conf->from_stdin != CONF_STDIN_NO) {
 			r->cred = in->cred;
@@ -859,7 +859,7 @@ remote_on_stdin_end(void *arg)
 {
 	struct master	*m = arg;
 
-	m->events->stop(m, "standard input was closed");
+	m->world.events->stop(m, "standard input was closed");
 }
 
 static const struct remote_stdin_events	 stdin_events = {
@@ -873,7 +873,7 @@ remote_watch_stdin(struct master *m, bool ends_us)
 
 	if (!ends_us && (r == NULL || r->cred.source != CRED_FRAMES))
 		return 0;
-	if (remote_stdin_watch(&m->remote_stdin, m->base, &stdin_events,
+	if (remote_stdin_watch(&m->remote_stdin, m->world.base, &stdin_events,
 	    m) == -1) {
 		log_warn("standard input");
 		return -1;

@@ -26,9 +26,9 @@ remote_exec_init(struct master *m)
 	const struct passwd	*pw;
 
 	m->uplinks.uid = m->uplinks.gid = UPLINK_UID;
-	if (!m->start.is_root)
+	if (!m->world.start.is_root)
 		return 0;
-	if ((pw = names_user(m->conf.uplink_user)) != NULL) {
+	if ((pw = names_user(m->world.conf.uplink_user)) != NULL) {
 		m->uplinks.uid = pw->pw_uid;
 		m->uplinks.gid = pw->pw_gid;
 	} else if (errno != 0) {
@@ -37,7 +37,7 @@ remote_exec_init(struct master *m)
 	}
 	if (m->uplinks.uid == 0) {
 		log_warnx("UplinkUser %s: must not be root",
-		    m->conf.uplink_user);
+		    m->world.conf.uplink_user);
 		return -1;
 	}
 	return 0;
@@ -51,28 +51,28 @@ remote_exec_run(const struct master *m, int sock)
 	char		*argv[] = { NULL, NULL, NULL };
 	char		**env;
 
-	assert(sock != -1 && (!m->start.is_root || m->uplinks.uid != 0));
+	assert(sock != -1 && (!m->world.start.is_root || m->uplinks.uid != 0));
 	argv[0] = strdup("execsrv-uplink");
-	argv[1] = strdup(m->logs.how);
+	argv[1] = strdup(m->world.logs.how);
 	if ((env = envlist_network()) == NULL || argv[0] == NULL ||
 	    argv[1] == NULL)
 		_exit(126);
 	signals_reset();
 	if (dup2(sock, STDIN_FILENO) == -1 ||
-	    dup2(logto_stderr(&m->logs), STDERR_FILENO) == -1 ||
+	    dup2(logto_stderr(&m->world.logs), STDERR_FILENO) == -1 ||
 	    chdir("/") == -1)
 		_exit(126);
 	/* Let it lock its memory, so that keys are not swapped. */
-	if (m->start.is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)
+	if (m->world.start.is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)
 		log_debug("RLIMIT_MEMLOCK");
-	if (m->start.is_root && (setgroups(0, NULL) == -1 ||
+	if (m->world.start.is_root && (setgroups(0, NULL) == -1 ||
 	    setresgid(m->uplinks.gid, m->uplinks.gid, m->uplinks.gid) == -1 ||
 	    setresuid(m->uplinks.uid, m->uplinks.uid, m->uplinks.uid) == -1)) {
 		log_warn("uplink: its user");
 		_exit(126);
 	}
-	execve(m->start.uplink, argv, env);
-	log_warn("%s", m->start.uplink);
+	execve(m->world.start.uplink, argv, env);
+	log_warn("%s", m->world.start.uplink);
 	_exit(126);
 }
 

@@ -27,11 +27,11 @@ remote_unready(const struct master *m, char *why, size_t size)
 {
 	const struct remote	*r, *bad = NULL;
 	unsigned		 n = 0, registered = 0;
-	int			 wanted = m->conf.ready_uplinks;
+	int			 wanted = m->world.conf.ready_uplinks;
 
 	/* By default clients of our own listeners need no uplink. */
 	if (wanted == CONF_READY_AUTO)
-		wanted = m->conf.listen.n > 0 ? CONF_READY_NONE :
+		wanted = m->world.conf.listen.n > 0 ? CONF_READY_NONE :
 		    CONF_READY_ALL;
 	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
 		n++;

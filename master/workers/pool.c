@@ -85,8 +85,8 @@ exec_template(struct pool *p, int sock, int said)
 	int		 error;
 
 	snprintf(nofile, sizeof(nofile), "%llu:%llu",
-	    (unsigned long long)m->start.nofile.rlim_cur,
-	    (unsigned long long)m->start.nofile.rlim_max);
+	    (unsigned long long)m->world.start.nofile.rlim_cur,
+	    (unsigned long long)m->world.start.nofile.rlim_max);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/*
@@ -96,12 +96,12 @@ exec_template(struct pool *p, int sock, int said)
 	setenv("LD_BIND_NOW", "1", 1);
 	if ((env = envlist_worker()) != NULL &&
 	    dup2(sock, STDIN_FILENO) != -1 &&
-	    dup2(logto_stderr(&m->logs), STDERR_FILENO) != -1)
-		execle(m->start.worker, "execsrv-worker", nofile,
-		    m->logs.how, cgroups_path(m->cgroups),
+	    dup2(logto_stderr(&m->world.logs), STDERR_FILENO) != -1)
+		execle(m->world.start.worker, "execsrv-worker", nofile,
+		    m->world.logs.how, cgroups_path(m->cgroups),
 		    title_room, (char *)NULL, env);
 	error = errno;
-	log_warn("%s", m->start.worker);
+	log_warn("%s", m->world.start.worker);
 	if (said != -1)
 		(void)!write(said, &error, sizeof(error));
 	_exit(126);
@@ -131,7 +131,7 @@ start_template(struct template *t, int said)
 		fd_close(&pair[0]);
 		return -1;
 	}
-	if ((t->chan = chan_new(t->pool->master->base, pair[0],
+	if ((t->chan = chan_new(t->pool->master->world.base, pair[0],
 	    IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE, pool_on_msg, pool_on_end, t)) ==
 	    NULL) {
 		log_warn("template: channel");
@@ -207,7 +207,7 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 static bool
 is_due(const struct pool *p)
 {
-	unsigned	 max = p->master->conf.template_max_forks;
+	unsigned	 max = p->master->world.conf.template_max_forks;
 
 	assert(p->now != p->other);
 	return max != 0 && p->now->chan != NULL && p->now->has_answered &&
@@ -331,7 +331,7 @@ pool_new(struct master *m)
 {
 	struct pool	*p;
 
-	assert(m->events != NULL && m->base != NULL);
+	assert(m->world.events != NULL && m->world.base != NULL);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->master = m;
@@ -340,11 +340,11 @@ pool_new(struct master *m)
 	p->other = &p->slots[1];
 	/* Only stdio: pool_take() starts the one worker needed. */
 	if (world_has_listeners(m))
-		p->want = m->conf.min_spare;
-	timer_init(&p->refill_ev, m->base, on_refill, p);
-	timer_init(&p->decay_ev, m->base, on_decay, p);
-	timer_init(&p->now->late_ev, m->base, pool_on_late, p->now);
-	timer_init(&p->other->late_ev, m->base, pool_on_late, p->other);
+		p->want = m->world.conf.min_spare;
+	timer_init(&p->refill_ev, m->world.base, on_refill, p);
+	timer_init(&p->decay_ev, m->world.base, on_decay, p);
+	timer_init(&p->now->late_ev, m->world.base, pool_on_late, p->now);
+	timer_init(&p->other->late_ev, m->world.base, pool_on_late, p->other);
 	if (start_first(p) == -1)
 		pool_free(&p);
 	else
@@ -446,10 +446,10 @@ pool_take(struct pool *p)
 			return NULL;
 		}
 		/* A burst: keep more for a while. */
-		p->want = p->want * 2 < p->master->conf.max_spare ?
-		    p->want * 2 : p->master->conf.max_spare;
+		p->want = p->want * 2 < p->master->world.conf.max_spare ?
+		    p->want * 2 : p->master->world.conf.max_spare;
 		if (p->want == 0)
-			p->want = p->master->conf.max_spare > 0;
+			p->want = p->master->world.conf.max_spare > 0;
 		timer_set(&p->decay_ev, DECAY_MS);
 	}
 	refill_soon(p);
@@ -490,7 +490,7 @@ on_refill(void *arg)
 			refill_in(p, PAUSE_MS);
 			break;
 		}
-	p->master->events->on_spare(p->master);
+	p->master->world.events->on_spare(p->master);
 }
 
 /* After a burst: halve the number of spare workers, down to the minimum. */
@@ -500,7 +500,7 @@ on_decay(void *arg)
 	struct pool	*p = arg;
 	struct child	*c;
 	size_t		 n, least = !world_has_listeners(p->master) ? 0 :
-			    p->master->conf.min_spare;
+			    p->master->world.conf.min_spare;
 
 	p->want = p->want / 2 > least ? p->want / 2 : least;
 	for (n = child_count_spare(&p->master->children); n > p->want &&
@@ -542,7 +542,7 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 		*(pid == p->now->pid ? &p->now->pid : &p->other->pid) = 0;
 		if (!p->stopping && WIFEXITED(status) &&
 		    WEXITSTATUS(status) == 126)
-			log_warnx("cannot execute %s", p->master->start.worker);
+			log_warnx("cannot execute %s", p->master->world.start.worker);
 		return true;
 	}
 	if (!child_is_forking(&p->master->children))
@@ -559,7 +559,7 @@ pool_reload(struct pool *p)
 {
 
 	p->want = !world_has_listeners(p->master) ? 0 :
-	    p->master->conf.min_spare;
+	    p->master->world.conf.min_spare;
 	refill_in(p, 0);
 	timer_set(&p->decay_ev, 0);
 }

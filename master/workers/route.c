@@ -194,7 +194,7 @@ route_alloc(struct master *m, const char *id, const char *identity, uid_t uid)
 		make_id(r->id);
 	else
 		snprintf(r->id, sizeof(r->id), "%s", id);
-	timer_init(&r->expire_ev, m->base, route_on_expire, r);
+	timer_init(&r->expire_ev, m->world.base, route_on_expire, r);
 	if ((r->client = tally_get(&m->routes.clients, r->identity,
 	    strlen(r->identity))) == NULL ||
 	    (r->user = tally_get(&m->routes.users, &r->uid,
@@ -236,7 +236,7 @@ route_record(struct route *r)
 {
 	struct record	 rec;
 
-	if (r->master->records == NULL)
+	if (r->master->world.records == NULL)
 		return;
 	memset(&rec, 0, sizeof(rec));
 	rec.kind = r->lost ? RECORD_LOST : r->owner == NULL ?
@@ -264,7 +264,7 @@ route_record(struct route *r)
 		strcpy(rec.transcript, r->transcript);
 	if (r->owner != NULL)
 		record_child(&rec, r->owner);
-	if (records_put(r->master->records, &r->slot, &rec) == -1)
+	if (records_put(r->master->world.records, &r->slot, &rec) == -1)
 		log_warn("session %u cannot be recorded: it will end with this "
 		    "daemon", r->number);
 	sodium_memzero(rec.id, sizeof(rec.id));
@@ -360,8 +360,8 @@ route_new(struct child *owner)
 	    owner->peer.uid)) == NULL)
 		return NULL;
 	r->number = ++m->routes.next_number;
-	if (m->records != NULL)
-		records_head(m->records)->next_number = r->number;
+	if (m->world.records != NULL)
+		records_head(m->world.records)->next_number = r->number;
 	r->client_uid = owner->peer.client_uid;
 	r->uplink = owner->peer.uplink;
 	r->owner = owner;
@@ -409,9 +409,9 @@ route_used(struct route *r, const Ipc__Used *used)
 {
 	if (used == NULL)
 		return;
-	r->master->stats[STAT_processes] += used->processes;
-	r->master->stats[STAT_bytes_in] += used->bytes_in;
-	r->master->stats[STAT_bytes_out] += used->bytes_out;
+	r->master->world.stats[STAT_processes] += used->processes;
+	r->master->world.stats[STAT_bytes_in] += used->bytes_in;
+	r->master->world.stats[STAT_bytes_out] += used->bytes_out;
 	r->used.processes += used->processes;
 	r->used.bytes_in += used->bytes_in;
 	r->used.bytes_out += used->bytes_out;
@@ -479,8 +479,8 @@ route_free(struct route **rp)
 	tally_put(&r->user);
 	map_del(&r->master->routes.by_id, &r->node);
 	TAILQ_REMOVE(&r->master->routes.list, r, entry);
-	if (r->master->records != NULL)
-		records_drop(r->master->records, &r->slot);
+	if (r->master->world.records != NULL)
+		records_drop(r->master->world.records, &r->slot);
 	timer_stop(&r->expire_ev);
 	free(r->transcript);
 	sodium_memzero(r->id, sizeof(r->id));
@@ -689,8 +689,8 @@ route_lose(struct route *r)
 		route_free(&r);
 		return;
 	}
-	STAT_INC(r->master, ended);
-	STAT_INC(r->master, lost);
+	STAT_INC(&r->master->world, ended);
+	STAT_INC(&r->master->world, lost);
 	route_audit_end(r);
 	r->opened = r->attached = false;
 	r->lost = true;
@@ -703,6 +703,6 @@ route_on_owner_gone(struct route *r, const char *why)
 	assert(r->owner != NULL && r->owner->route == r && why != NULL);
 	r->why = why;
 	if (r->opened)
-		STAT_INC(r->master, ended);
+		STAT_INC(&r->master->world, ended);
 	route_free(&r);
 }

@@ -52,7 +52,7 @@ struct route {
 	bool			 attached;
 	bool			 lost;		/* its worker died */
 	bool			 operates;	/* and counts for no limit */
-	int			 slot;		/* in m->records; or -1 */
+	int			 slot;		/* in m->world.records; or -1 */
 	char			 peer[PEER_TEXT_MAX];
 	uint64_t		 born;		/* ms */
 	Ipc__Used		 used;		/* by its former workers */

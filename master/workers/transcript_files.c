@@ -174,7 +174,7 @@ name_folder(struct route *r)
 		return -1;
 	strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
 	if (asprintf(&r->transcript, "%s/%lu/%s.%03ldZ-%ld-%u",
-	    r->master->conf.transcript_dir, (unsigned long)r->uid, text,
+	    r->master->world.conf.transcript_dir, (unsigned long)r->uid, text,
 	    ts.tv_nsec / 1000000, (long)getpid(), r->number) != -1)
 		return 0;
 	r->transcript = NULL;

@@ -66,7 +66,7 @@ chan_send(struct chan *ch, enum ipc_kind kind, const void *body, int fd)
 			figures = *told.figures;
 			ck_assert_uint_eq(figures.n_gauge, GAUGES);
 			ck_assert_uint_eq(figures.n_stat, STATS);
-			ck_assert_ptr_eq(figures.stat, m.stats);
+			ck_assert_ptr_eq(figures.stat, m.world.stats);
 			waiting = figures.gauge[GAUGE_waiting];
 		}
 	}
@@ -258,7 +258,7 @@ setup(void)
 	memset(&peer, 0, sizeof(peer));
 	has_tokens = fails = false;
 	did[0] = '\0';
-	m.events = &events;
+	m.world.events = &events;
 	m.environment = -1;
 	c.master = &m;
 	c.chan = (struct chan *)&c;
@@ -442,7 +442,7 @@ START_TEST(test_decide)
 	child_decide(&c, verdicts[_i].verdict, &resumed);
 	ck_did(verdicts[_i].did);
 	ck_assert_int_eq(decided.verdict, verdicts[_i].verdict);
-	ck_assert_uint_eq(m.stats[STAT_resumed], verdicts[_i].resumes);
+	ck_assert_uint_eq(m.world.stats[STAT_resumed], verdicts[_i].resumes);
 	if (verdicts[_i].verdict == IPC__VERDICT__YOURS) {
 		ck_assert_str_eq(decided.session_id, "that-id");
 		ck_assert_uint_eq(decided.number, 42);

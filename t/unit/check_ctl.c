@@ -223,7 +223,7 @@ chan_new(struct event_base *base, int sock, enum ipc_role self,
 {
 	struct chan	*c = &chans[nchans++];
 
-	ck_assert(base == m.base && self == IPC_ROLE_MASTER &&
+	ck_assert(base == m.world.base && self == IPC_ROLE_MASTER &&
 	    peer == IPC_ROLE_OPERATOR && nchans <= CHANS);
 	close(sock);
 	memset(c, 0, sizeof(*c));
@@ -596,13 +596,13 @@ setup(void)
 	TAILQ_INIT(&m.uplinks.list);
 	for (i = 0; i < HANDOFF_KINDS; i++)
 		m.handed.fd[i] = -1;
-	m.events = &events;
-	m.start.is_root = true;
-	m.start.idmap.has_all_users = m.start.idmap.has_all_groups = true;
-	m.rundir.path = dir;
-	ck_assert_int_eq(conf_init(&m.conf), 0);
-	m.conf.drain_timeout = 1234;
-	ck_assert_ptr_nonnull(m.base = event_base_new());
+	m.world.events = &events;
+	m.world.start.is_root = true;
+	m.world.start.idmap.has_all_users = m.world.start.idmap.has_all_groups = true;
+	m.world.rundir.path = dir;
+	ck_assert_int_eq(conf_init(&m.world.conf), 0);
+	m.world.conf.drain_timeout = 1234;
+	ck_assert_ptr_nonnull(m.world.base = event_base_new());
 	ck_assert_ptr_nonnull(ctl = m.ctl = ctl_new(&m));
 }
 
@@ -610,14 +610,14 @@ static void
 teardown(void)
 {
 	ctl_free(&m.ctl);
-	conf_fini(&m.conf);
-	event_base_free(m.base);
+	conf_fini(&m.world.conf);
+	event_base_free(m.world.base);
 }
 
 static void
 turn(void)
 {
-	event_base_loop(m.base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+	event_base_loop(m.world.base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
 }
 
 /* A client connects.  Return its channel; NULL: it was refused. */
@@ -879,8 +879,8 @@ START_TEST(test_refused)
 	ck_assert_ptr_null(client(0));
 	inside = NULL;
 	/* The overflow uid is nobody, whoever's sessions bear it. */
-	m.start.idmap.has_all_users = false;
-	m.start.idmap.overflow_uid = 65534;
+	m.world.start.idmap.has_all_users = false;
+	m.world.start.idmap.overflow_uid = 65534;
 	add_session(0, 65534, false);
 	c = client(65534);
 	command(c, "sessions", 0);
@@ -983,12 +983,12 @@ START_TEST(test_status)
 	struct chan	*c = client(ANN);
 
 	is_ready = true;
-	m.start.at = now - 61999;
+	m.world.start.at = now - 61999;
 	m.routes.in_state[ROUTE_ATTACHED] = 5;
 	m.routes.in_state[ROUTE_DETACHED] = 6;
 	m.routes.in_state[ROUTE_KEPT] = 8;
-	m.stats[0] = 11;
-	m.stats[STATS - 1] = 12;
+	m.world.stats[0] = 11;
+	m.world.stats[STATS - 1] = 12;
 	command(c, "status", 0);
 	CELL(c, "version", PACKAGE_VERSION);
 	CELL(c, "state", "running");
@@ -1028,9 +1028,9 @@ START_TEST(test_status_states)
 
 	is_ready = false;
 	m.drain.is_on = true;
-	m.start.is_stdio = true;
-	m.sockmark = 1;
-	m.listen.peer_way = PEER_WAY_TABLE;
+	m.world.start.is_stdio = true;
+	m.world.sockmark = 1;
+	m.world.peer_way = PEER_WAY_TABLE;
 	for (i = 0; i < 2; i++) {
 		snprintf(l[i].url, sizeof(l[i].url), "unix:/%u", i);
 		TAILQ_INSERT_TAIL(&m.listen.list, &l[i], entry);
@@ -1048,7 +1048,7 @@ START_TEST(test_status_states)
 	CELL(c, "metrics", "http://[::]:9");
 	CELL(c, "uplinks", "one registered\ntwo connecting");
 	CELL(c, "tcp_users", "table");
-	m.state = WORLD_STOPPING;
+	m.world.state = WORLD_STOPPING;
 	command(c, "status", 0);
 	CELL(c, "state", "stopping");
 }
@@ -1497,7 +1497,7 @@ START_TEST(test_drain)
 	command(waits, "status", 0);
 	ANSWER(waits, "end 1: only one command at a time\n");
 	waits->text[0] = '\0';
-	m.state = WORLD_STOPPING;
+	m.world.state = WORLD_STOPPING;
 	command(c, "drain", 0);
 	ANSWER(c, "stopping|1|\nend 0: \n");
 	ck_assert_uint_eq(ndrains, 2);
@@ -1552,7 +1552,7 @@ START_TEST(test_undrain)
 	ck_assert(!m.drain.is_on);
 	command(waits, "undrain", 0);
 	ANSWER(waits, "running|\nend 0: \n");
-	m.state = WORLD_STOPPING;
+	m.world.state = WORLD_STOPPING;
 	command(c, "undrain", 0);
 	ANSWER(c, "end 1: the server is stopping\n");
 	ck_assert_str_eq(last.result, "failed");
@@ -1584,7 +1584,7 @@ START_TEST(test_reload)
 	ANSWER(c, "end 1: conf:3: no such keyword\n");
 	ck_assert_str_eq(last.result, "failed");
 	reload_why = NULL;
-	m.state = WORLD_STOPPING;
+	m.world.state = WORLD_STOPPING;
 	command(c, "reload", 0);
 	ANSWER(c, "end 1: the server is stopping\n");
 	command(c, "reopen-logs", 0);

@@ -146,7 +146,7 @@ setup(void)
 	memset(&m, 0, sizeof(m));
 	memset(workers, 0, sizeof(workers));
 	memset(&last, 0, sizeof(last));
-	ck_assert_ptr_nonnull(m.base = event_base_new());
+	ck_assert_ptr_nonnull(m.world.base = event_base_new());
 	ck_assert_ptr_nonnull(m.gate = gate_new(&m));
 	room = 2 * LIMIT_STARTUPS_FULL;
 	now = 1000000;
@@ -157,7 +157,7 @@ static void
 teardown(void)
 {
 	gate_free(&m.gate);
-	event_base_free(m.base);
+	event_base_free(m.world.base);
 }
 
 static struct peer
@@ -194,7 +194,7 @@ knock(const char *user, const char *source, unsigned n)
 static void
 turn(void)
 {
-	event_base_loop(m.base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+	event_base_loop(m.world.base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
 }
 
 #define ARE(greeting, waiting) do {					\
@@ -252,7 +252,7 @@ START_TEST(test_shares)
 	ARE(FULL, 2);
 	knock("eve", "eve 1", 1);
 	ARE(FULL, 3);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 0);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 0);
 }
 END_TEST
 
@@ -305,7 +305,7 @@ START_TEST(test_whose_turn)
 	gate_leave(m.gate, &workers[SOURCE]);
 	turn();
 	ARE(SOURCE, 1);
-	m.state = WORLD_STOPPING;
+	m.world.state = WORLD_STOPPING;
 	gate_leave(m.gate, &workers[0]);
 	turn();
 	ARE(SOURCE - 1, 1);
@@ -372,7 +372,7 @@ START_TEST(test_patience_of_a_source)
 	turn();
 	ck_assert_uint_eq(nkilled, 1);
 	ck_assert_ptr_eq(killed, &workers[2]);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 1);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 1);
 	turn();
 	ARE(SOURCE + 2, 0);
 	turn();
@@ -417,11 +417,11 @@ START_TEST(test_queue)
 	knock("ann", "ann 1", SOURCE);
 	knock("ann", "ann 1", LIMIT_STARTUPS_QUEUE);
 	ARE(SOURCE, LIMIT_STARTUPS_QUEUE);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 0);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 0);
 	knock("ann", "ann 1", 1);
 	knock("ann", "ann 2", 1);
 	ARE(SOURCE, LIMIT_STARTUPS_QUEUE);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 2);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 2);
 	knock("bob", "bob 1", 1);
 	ARE(SOURCE + 1, LIMIT_STARTUPS_QUEUE);
 }
@@ -438,7 +438,7 @@ START_TEST(test_queue_of_the_unknown)
 	for (i = 0; i < SOURCE + FULL / 2 + 3; i++)
 		gate_enqueue(m.gate, a_connection(), &p, 0, false);
 	ARE(SOURCE, FULL / 2);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 3);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 3);
 	/* Others take their places, and wait, unless the dice say no. */
 	p = a_peer("unknown", "192.0.2.2");
 	p.known = false;
@@ -448,7 +448,7 @@ START_TEST(test_queue_of_the_unknown)
 	drawn = 0;
 	gate_enqueue(m.gate, a_connection(), &p, 0, false);
 	ARE(2 * SOURCE, FULL / 2 + 1);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 4);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 4);
 	/* Who is known has no dice. */
 	knock("unknown", "192.0.2.2", 1);
 	ARE(2 * SOURCE, FULL / 2 + 2);
@@ -483,7 +483,7 @@ START_TEST(test_refused)
 	ARE(LIMIT_STARTUPS_BEGIN, 0);
 	gate_enqueue(m.gate, a_connection(), &p, 403, false);
 	ARE(LIMIT_STARTUPS_BEGIN, 0);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 1);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 1);
 	knock("ann", "ann 1", 1);
 	ck_assert_int_eq(last.refuse, 0);
 	ARE(LIMIT_STARTUPS_BEGIN + 1, 0);
@@ -545,7 +545,7 @@ START_TEST(test_users)
 	gate_enqueue(m.gate, a_connection(), &p, 0, false);
 	ck_assert_uint_eq(asked, 0);
 	ck_assert_ptr_null(last.user);
-	m.start.is_root = true;
+	m.world.start.is_root = true;
 	gate_enqueue(m.gate, a_connection(), &slow, 0, false);
 	ARE(1, 1);
 	gate_enqueue(m.gate, a_connection(), &p, 0, false);
@@ -572,7 +572,7 @@ START_TEST(test_users)
 	/* An upgraded connection cannot be refused by HTTP any more. */
 	gate_admit(m.gate, a_connection(), &p, false, "x", 1);
 	ARE(6, 1);
-	ck_assert_uint_eq(m.stats[STAT_dropped], 1);
+	ck_assert_uint_eq(m.world.stats[STAT_dropped], 1);
 	ck_assert(!last.greeted);
 }
 END_TEST

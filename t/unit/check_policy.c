@@ -124,17 +124,17 @@ start(uid_t user, const char *conf)
 	memset(sessions, 0, sizeof(sessions));
 	memset(operators, 0, sizeof(operators));
 	euid = user;
-	m.start.is_root = user == 0;
+	m.world.start.is_root = user == 0;
 	ck_assert_msg(load(conf) == 0, "%s", e.text);
-	m.conf = c;
-	ck_assert_msg((m.policy = policy_new(&m.conf, &e)) != NULL, "%s",
+	m.world.conf = c;
+	ck_assert_msg((m.world.policy = policy_new(&m.world.conf, &e)) != NULL, "%s",
 	    e.text);
 }
 
 static void
 stop(void)
 {
-	policy_free(&m.policy);
+	policy_free(&m.world.policy);
 	conf_fini(&c);
 	ck_assert_int_eq(conf_init(&c), 0);
 }
@@ -250,7 +250,7 @@ START_TEST(test_tokens)
 
 	ck_assert_int_ne(sodium_init(), -1);
 	start(0, "RequireToken always\nTokenUser nobody\n" TOKEN);
-	ck_assert_msg((m.tokens = tokens_load(&m.conf, &e)) != NULL,
+	ck_assert_msg((m.world.tokens = tokens_load(&m.world.conf, &e)) != NULL,
 	    "%s", e.text);
 	p = tcp(OTHER);
 	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
@@ -276,7 +276,7 @@ START_TEST(test_tokens)
 	p = remote(0);
 	ck_assert_int_eq(policy_admit(&m, &p, &full), 403);
 	ck_assert(!p.must_show);
-	tokens_free(&m.tokens);
+	tokens_free(&m.world.tokens);
 	stop();
 }
 END_TEST

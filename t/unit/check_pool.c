@@ -62,7 +62,7 @@ chan_new(struct event_base *base, int sock, enum ipc_role self,
 	struct chan	*c = &chans[nchans++];
 
 	ck_assert_uint_le(nchans, sizeof(chans) / sizeof(chans[0]));
-	ck_assert(base == m.base && self == IPC_ROLE_MASTER &&
+	ck_assert(base == m.world.base && self == IPC_ROLE_MASTER &&
 	    peer == IPC_ROLE_TEMPLATE);
 	close(sock);
 	*c = (struct chan){ on_msg, on_end, arg, true, 0, 0, 0 };
@@ -247,7 +247,7 @@ static void
 pass(unsigned ms)
 {
 	do {
-		event_base_loop(m.base, EVLOOP_NONBLOCK);
+		event_base_loop(m.world.base, EVLOOP_NONBLOCK);
 		now += ms > 0 ? 1000000 : 0;
 	} while (ms-- > 0);
 }
@@ -271,9 +271,9 @@ make_program(void)
 	const char		*dir = getenv("TMPDIR");
 	int			 fd;
 
-	snprintf(m.start.worker, sizeof(m.start.worker), "%s/check_pool.XXXXXX",
+	snprintf(m.world.start.worker, sizeof(m.world.start.worker), "%s/check_pool.XXXXXX",
 	    dir != NULL ? dir : "/tmp");
-	ck_assert_int_ne(fd = mkostemp(m.start.worker, O_CLOEXEC), -1);
+	ck_assert_int_ne(fd = mkostemp(m.world.start.worker, O_CLOEXEC), -1);
 	ck_assert_int_eq(write(fd, text, strlen(text)), strlen(text));
 	ck_assert_int_eq(fchmod(fd, 0700), 0);
 	close(fd);
@@ -283,7 +283,7 @@ static void
 setup(void)
 {
 	memset(&m, 0, sizeof(m));
-	m.events = &events;
+	m.world.events = &events;
 	now = 1000000000000;
 	has_workers = true;
 	TAILQ_INIT(&m.children.list);
@@ -292,9 +292,9 @@ setup(void)
 	TAILQ_INIT(&m.uplinks.list);
 	TAILQ_INSERT_TAIL(&m.listen.list, &listener, entry);
 	make_program();
-	m.conf.min_spare = MIN;
-	m.conf.max_spare = MAX;
-	ck_assert_ptr_nonnull(m.base = event_base_new());
+	m.world.conf.min_spare = MIN;
+	m.world.conf.max_spare = MAX;
+	ck_assert_ptr_nonnull(m.world.base = event_base_new());
 	ck_assert_ptr_nonnull(m.pool = pool_new(&m));
 }
 
@@ -306,8 +306,8 @@ teardown(void)
 	discard_all();
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;
-	unlink(m.start.worker);
-	event_base_free(m.base);
+	unlink(m.world.start.worker);
+	event_base_free(m.world.base);
 }
 
 static void
@@ -439,7 +439,7 @@ END_TEST
 /* Who has no worker waiting takes what there is when one is needed. */
 START_TEST(test_no_spare)
 {
-	m.conf.min_spare = 0;
+	m.world.conf.min_spare = 0;
 	pool_reload(m.pool);
 	hello(&chans[0]);
 	pass(30);
@@ -447,7 +447,7 @@ START_TEST(test_no_spare)
 	ck_assert_ptr_nonnull(take());
 	pass(30);
 	SPARE(1);
-	m.conf.max_spare = 0;
+	m.world.conf.max_spare = 0;
 	take();
 	take();
 	pass(1900);
@@ -470,12 +470,12 @@ START_TEST(test_reload)
 	hello(&chans[0]);
 	pass(0);
 	settle(&chans[0]);
-	m.conf.min_spare = MIN + 2;
+	m.world.conf.min_spare = MIN + 2;
 	pool_reload(m.pool);
 	pass(1);
 	SPARE(MIN + 2);
 	settle(&chans[0]);
-	m.conf.min_spare = 1;
+	m.world.conf.min_spare = 1;
 	pool_reload(m.pool);
 	pass(1);
 	SPARE(1);
@@ -711,7 +711,7 @@ END_TEST
 static void
 use_up(void)
 {
-	m.conf.template_max_forks = MIN + 1;
+	m.world.conf.template_max_forks = MIN + 1;
 	hello(&chans[0]);
 	pass(0);
 	settle(&chans[0]);
@@ -798,7 +798,7 @@ END_TEST
 /* None follows one that never answered. */
 START_TEST(test_template_first)
 {
-	m.conf.template_max_forks = 1;
+	m.world.conf.template_max_forks = 1;
 	pass(2000);
 	take();
 	pass(2000);
@@ -816,7 +816,7 @@ START_TEST(test_template_for_ever)
 	unsigned	 i;
 
 	hello(&chans[0]);
-	m.conf.template_max_forks = 0;
+	m.world.conf.template_max_forks = 0;
 	for (i = 0; i < 1000; i++) {
 		take();
 		pass(30);

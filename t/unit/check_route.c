@@ -146,14 +146,14 @@ records_head(struct records *t)
 {
 	static struct records_head	 head;
 
-	ck_assert_ptr_eq(t, m.records);
+	ck_assert_ptr_eq(t, m.world.records);
 	return &head;
 }
 
 int
 records_put(struct records *t, int *slot, struct record *r)
 {
-	ck_assert_ptr_eq(t, m.records);
+	ck_assert_ptr_eq(t, m.world.records);
 	ck_assert_int_eq(*slot, -1);
 	put = *r;
 	nputs++;
@@ -163,7 +163,7 @@ records_put(struct records *t, int *slot, struct record *r)
 void
 records_drop(struct records *t, int *slot)
 {
-	ck_assert_ptr_eq(t, m.records);
+	ck_assert_ptr_eq(t, m.world.records);
 	ck_assert_int_eq(*slot, -1);
 }
 
@@ -175,7 +175,7 @@ static void
 pass(uint64_t ms)
 {
 	now += ms;
-	event_base_loop(m.base, EVLOOP_NONBLOCK);
+	event_base_loop(m.world.base, EVLOOP_NONBLOCK);
 }
 
 /* Worker i, with a session of that identity. */
@@ -218,14 +218,14 @@ setup(void)
 	now = 1000000;
 	TAILQ_INIT(&m.children.list);
 	route_init_all(&m);
-	ck_assert_ptr_nonnull(m.base = event_base_new());
+	ck_assert_ptr_nonnull(m.world.base = event_base_new());
 }
 
 static void
 teardown(void)
 {
 	route_free_all(&m);
-	event_base_free(m.base);
+	event_base_free(m.world.base);
 }
 
 /* Worker i hands over its client, who asks for that session. */
@@ -566,7 +566,7 @@ START_TEST(test_record)
 	struct route	*r;
 	char		 longer[sizeof(rec.transcript) + 1];
 
-	m.records = (struct records *)&put;
+	m.world.records = (struct records *)&put;
 	memset(&children[0], 0, sizeof(children[0]));
 	children[0].master = &m;
 	children[0].state = CHILD_AWAITED;
@@ -632,7 +632,7 @@ START_TEST(test_released_meanwhile)
 	ck_assert_ptr_eq(told, &children[2]);
 	IS(verdict, UNKNOWN);
 	ck_assert_ptr_null(children[3].route);
-	ck_assert_uint_eq(m.stats[STAT_ended], 1);
+	ck_assert_uint_eq(m.world.stats[STAT_ended], 1);
 	ck_assert_str_eq(why, "its worker died");
 }
 END_TEST

@@ -28,7 +28,7 @@ setup(void)
 	snprintf(top, sizeof(top), "%.60s/check_transcripts.XXXXXX",
 	    tmp != NULL ? tmp : "/tmp");
 	ck_assert_ptr_nonnull(mkdtemp(top));
-	m.conf.transcript_dir = top;
+	m.world.conf.transcript_dir = top;
 	r.master = &m;
 	r.uid = r.client_uid = geteuid();
 }

@@ -49,7 +49,7 @@ setup(void)
 
 	memset(&m, 0, sizeof(m));
 	memset(&program, 0, sizeof(program));
-	ck_assert_ptr_nonnull(m.base = event_base_new());
+	ck_assert_ptr_nonnull(m.world.base = event_base_new());
 	TAILQ_INIT(&m.listen.list);
 	TAILQ_INIT(&m.listen.metrics);
 	TAILQ_INIT(&m.uplinks.list);
@@ -59,10 +59,10 @@ setup(void)
 	snprintf(dir, sizeof(dir), "%.40s/upgrade.XXXXXX", tmp != NULL ? tmp :
 	    "/tmp");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
-	m.rundir.path = dir;
+	m.world.rundir.path = dir;
 	/* It is there; nothing looks into it. */
-	m.records = (struct records *)(void *)dir;
-	m.start.program = &program;
+	m.world.records = (struct records *)(void *)dir;
+	m.world.start.program = &program;
 	program.dir = program.credential = watcher = -1;
 	nresults = 0;
 	why[0] = to[0] = '\0';
@@ -74,7 +74,7 @@ teardown(void)
 {
 	upgrade_free(&u);
 	fd_close(&watcher);
-	event_base_free(m.base);
+	event_base_free(m.world.base);
 	unlink(program.path);
 	ck_assert_int_eq(rmdir(dir), 0);
 }
@@ -96,8 +96,8 @@ time_is_up(void)
 {
 	unsigned	 n = 0;
 
-	event_base_foreach_event(m.base, fire, &n);
-	event_base_loop(m.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	event_base_foreach_event(m.world.base, fire, &n);
+	event_base_loop(m.world.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 	return n == 1;
 }
 
@@ -165,7 +165,7 @@ START_TEST(test_checked)
 	begin("echo execsrvd 9.9", true);
 	ck_assert_int_eq(reap(), 0);
 	while (nresults == 0)
-		ck_assert_int_eq(event_base_loop(m.base, EVLOOP_ONCE), 0);
+		ck_assert_int_eq(event_base_loop(m.world.base, EVLOOP_ONCE), 0);
 	ck_assert_str_eq(to, "9.9");
 	ck_assert_str_eq(why, "");
 	ck_assert(!time_is_up());
@@ -178,7 +178,7 @@ START_TEST(test_stopping)
 	const char	*text;
 
 	begin("exec sleep 1000", false);
-	m.state = WORLD_STOPPING;
+	m.world.state = WORLD_STOPPING;
 	upgrade_stop(u);
 	ck_assert_uint_eq(nresults, 1);
 	ck_assert_str_eq(why, "the server is stopping");
