@@ -15,6 +15,7 @@
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
 #include "master/logs/logto.h"
+#include "master/parts.h"
 #include "master/remote/remote.h"
 #include "master/workers/membudget.h"
 #include "master/workers/pool.h"
@@ -37,8 +38,8 @@ on_handover(struct child *c, const void *body, struct ipc_msg *m)
 		child_decide(c, IPC__VERDICT__ATTACHED, NULL);
 		return;
 	}
-	route_handover(c, in->session_id, in->message.data, in->message.len,
-	    m->fd);
+	route_handover(&c->master->routes, c, in->session_id,
+	    in->message.data, in->message.len, m->fd);
 }
 
 static void
@@ -58,7 +59,7 @@ turn_away_for(struct child *c, const char *why)
 	if (c->client == CHILD_TURNED_AWAY)
 		return false;
 	child_set_client(c, CHILD_TURNED_AWAY);
-	audit_peer(c->master, &c->peer, (struct audit_what){
+	audit_peer(&c->master->world, &c->peer, (struct audit_what){
 	    .event = AUDIT_session_refused, .why = why });
 	return true;
 }
@@ -88,7 +89,8 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 	route_audit(c->route, (struct audit_what){
 	    .event = AUDIT_session_opened, .client = in->client,
 	    .peer = c->peer.text, .listener = c->peer.listener });
-	if (policy_exceeded(c->master, &c->peer, in->operates)) {
+	if (policy_exceeded(&c->master->world, &c->master->routes, &c->peer,
+	    in->operates)) {
 		turn_away(c);
 		child_stop(c, true);
 	}
@@ -124,8 +126,8 @@ on_released(struct child *c, const void *body, struct ipc_msg *m)
 	child_leaves(c);
 	if (c->route != NULL) {
 		route_used(c->route, in->used);
-		route_release(c->route, policy_retain(c->master, &c->peer,
-		    in->retain_ms));
+		route_release(c->route, policy_retain(&c->master->world,
+		    &c->peer, in->retain_ms));
 	}
 }
 
@@ -233,7 +235,8 @@ on_credential(struct child *c, const void *body, struct ipc_msg *m)
 		child_violates(c, "credential");
 		return;
 	}
-	out.status = token_login_judge(c, in->token.data, in->token.len, why);
+	out.status = token_login_judge(&c->master->login, c, in->token.data,
+	    in->token.len, why);
 	child_set_token(c, out.status == 0 ? CHILD_TOKEN_GOOD :
 	    CHILD_TOKEN_REFUSED);
 	out.why = why;
@@ -256,7 +259,8 @@ on_greeted(struct child *c, const void *body, struct ipc_msg *m)
 	child_leaves(c);
 	if (m->fd == -1)
 		return;			/* out of descriptors */
-	token_login_pass_on(c, m->fd, in->message.data, in->message.len);
+	token_login_pass_on(&c->master->login, c, m->fd, in->message.data,
+	    in->message.len);
 	m->fd = -1;
 }
 
@@ -287,7 +291,7 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 	(void)m;
 	if (c->route == NULL || c->master->world.logs.audit == NULL)
 		return;
-	audit_missed(c->master, in->missed);
+	audit_missed(&c->master->world, in->missed);
 	what.pid = AUDIT_N(in->pid);
 	what.program = in->program;
 	what.cwd = in->cwd;
@@ -312,7 +316,7 @@ on_net_refused(struct child *c, const void *body, struct ipc_msg *m)
 	    in->count : UINT32_MAX;
 	if (c->route == NULL || c->master->world.logs.audit == NULL)
 		return;
-	audit_missed(c->master, in->missed);
+	audit_missed(&c->master->world, in->missed);
 	what.host = in->host;
 	what.port = AUDIT_N(in->port);
 	what.why = in->why;
@@ -329,7 +333,7 @@ on_command_ended(struct child *c, const void *body, struct ipc_msg *m)
 	(void)m;
 	if (c->route == NULL || c->master->world.logs.audit == NULL)
 		return;
-	audit_missed(c->master, in->missed);
+	audit_missed(&c->master->world, in->missed);
 	what.pid = AUDIT_N(in->pid);
 	if (in->signal != 0)
 		what.signal = AUDIT_N(in->signal);
@@ -501,32 +505,11 @@ child_on_early_death(struct child *c)
 	pool_on_death(c->master->pool);
 }
 
-static void
-child_on_gone(struct master *m)
-{
-	m->world.events->on_child_gone(m);
-}
-
-static void
-child_kill_range(struct master *m, uint64_t first)
-{
-	m->world.events->kill_range(m, first);
-}
-
-static void
-child_look_for_orphans(struct master *m, bool is_urgent)
-{
-	m->world.events->look_for_orphans(m, is_urgent);
-}
-
 const struct child_events	 child_msg_events = {
 	.on_msg = child_on_msg,
 	.on_state = child_on_state,
 	.on_pid = child_on_pid,
 	.on_settled = child_on_settled,
 	.on_early_death = child_on_early_death,
-	.decide = child_decide,
-	.on_gone = child_on_gone,
-	.kill_range = child_kill_range,
-	.look_for_orphans = child_look_for_orphans
+	.decide = child_decide
 };

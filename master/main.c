@@ -29,6 +29,7 @@
 #include "master/logs/logto.h"
 #include "common/process/sdnotify.h"
 #include "master/master.h"
+#include "master/parts.h"
 #include "master/remote/remote.h"
 #include "master/remote/remote_check.h"
 #include "master/validate.h"
@@ -259,8 +260,8 @@ read_credential(struct master *m)
 {
 	struct conf_error	 e;
 
-	if (remote_options_read_stdin(&m->world.conf, &m->remote_stdin.cred, &e) ==
-	    -1)
+	if (remote_options_read_stdin(&m->world.conf, &m->uplinks.stdin.cred,
+	    &e) == -1)
 		execsrvd_complain(&e, 1);
 }
 
@@ -292,14 +293,15 @@ static void
 log_start(const struct master *m, const struct cmdline *s)
 {
 	const char		*file = cmdline_file(s);
+	const struct conf	*c = &m->world.conf;
 	const struct listener	*l;
 	size_t			 i;
 
 	log_info("execsrvd " PACKAGE_VERSION " is ready: configuration %s, "
-	    "%zu uplinks", file != NULL ? file : "none", m->world.conf.nuplink);
-	for (i = 0; i < m->world.conf.nuplink; i++)
+	    "%zu uplinks", file != NULL ? file : "none", c->nuplink);
+	for (i = 0; i < c->nuplink; i++)
 		log_info("uplink %zu: %s, environment %s", i + 1,
-		    m->world.conf.uplink[i].label, m->world.conf.uplink[i].environment);
+		    c->uplink[i].label, c->uplink[i].environment);
 	/* Programs that start us read addresses from report_ready(). */
 	if (m->world.start.is_stdio || m->payload.argv != NULL)
 		return;
@@ -469,6 +471,13 @@ execsrvd_options_fini(struct options *o)
 	handoff_program_fini(&o->program);
 }
 
+static void
+find_programs(struct world_start *s)
+{
+	program_find(WORKER, s->worker, sizeof(s->worker));
+	program_find(UPLINK_PROGRAM, s->uplink, sizeof(s->uplink));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -511,8 +520,8 @@ main(int argc, char **argv)
 	if (o.notify_fd != -1 && o.check_upgrade == NULL)
 		take_notify(&m, o.notify_fd);
 	read_settings(&m, &o);
-	if ((status = without_server(&m.world.conf, &o, m.listen.activation.n)) !=
-	    -1) {
+	if ((status = without_server(&m.world.conf, &o,
+	    m.listen.activation.n)) != -1) {
 		conf_fini(&m.world.conf);
 		execsrvd_options_fini(&o);
 		cred_fini(&env);
@@ -527,14 +536,13 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* RLIMIT_FSIZE on a log file must not kill us: write(2) fails. */
 	signal(SIGXFSZ, SIG_IGN);
-	program_find(WORKER, m.world.start.worker, sizeof(m.world.start.worker));
-	program_find(UPLINK_PROGRAM, m.world.start.uplink, sizeof(m.world.start.uplink));
+	find_programs(&m.world.start);
 	if (o.command == NULL && goes_to_background(&m.world.conf, &o.cmdline))
 		ready = go_to_background(&m, &o.program);
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
 	if (master_init(&m, &env) == -1 ||
-	    remote_watch_stdin(&m, m.world.conf.exit_on_stdin) == -1) {
+	    remote_watch_stdin(&m.uplinks, m.world.conf.exit_on_stdin) == -1) {
 		/* The former program, started again, needs all of it. */
 		if (m.handed.text[HANDOFF_FORMER] != NULL)
 			_exit(EXIT_FAILURE);
@@ -556,8 +564,8 @@ main(int argc, char **argv)
 	report_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");
 	sdnotify_ready(m.sdnotify);
-	if (o.command != NULL && payload_start(&m.payload, &m.world.start.nofile) ==
-	    -1) {
+	if (o.command != NULL && payload_start(&m.payload,
+	    &m.world.start.nofile) == -1) {
 		m.status = 1;
 		master_stop(&m, "no command after --");
 	}

@@ -36,6 +36,7 @@
 #include "master/logs/logfile.h"
 #include "master/logs/logto.h"
 #include "common/process/sdnotify.h"
+#include "master/parts.h"
 #include "master/reload.h"
 #include "master/remote/remote.h"
 #include "master/remote/remote_exec.h"
@@ -48,7 +49,8 @@
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
 
-#define REAP_MS	500	/* to reap what was killed */
+#define REAP_MS		500	/* to reap what was killed */
+#define STATUS_MS	1000	/* until the service manager hears */
 
 static void	 master_on_signal(void *, int, pid_t);
 static bool	 kill_rest(struct master *);
@@ -117,23 +119,24 @@ init_events(struct master *m)
 static int
 open_listeners(struct master *m)
 {
+	struct world		*w = &m->world;
 	struct conf_error	 e;
 	unsigned		 n;
 	size_t			 i;
 
-	m->world.start.is_stdio = cmdline_has_stdio(&m->world.conf);
-	m->world.start.is_listen_given = m->world.start.cmdline->nlisten > 0;
-	if (transcript_files_prepare(&m->world.conf, &e) == -1 ||
-	    (m->world.tokens = tokens_load(&m->world.conf, &e)) == NULL)
+	w->start.is_stdio = cmdline_has_stdio(&w->conf);
+	w->start.is_listen_given = w->start.cmdline->nlisten > 0;
+	if (transcript_files_prepare(&w->conf, &e) == -1 ||
+	    (w->tokens = tokens_load(&w->conf, &e)) == NULL)
 		goto fail;
 	for (i = 0; i < m->listen.activation.n; i++)
-		if (listen_adopt(m, &m->listen.activation.fd[i],
+		if (listen_adopt(&m->listen, &m->listen.activation.fd[i],
 		    m->listen.activation.name[i], &e) == -1)
 			goto fail;
-	if ((m->world.policy = policy_new(&m->world.conf, &e)) != NULL &&
-	    listen_check(&m->world.conf, tokens_any(m->world.tokens), &e) == 0 &&
-	    listen_extend(m, &m->world.conf, &n, &e) == 0) {
-		tokens_wipe(&m->world.conf);
+	if ((w->policy = policy_new(&w->conf, &e)) != NULL &&
+	    listen_check(&w->conf, tokens_any(w->tokens), &e) == 0 &&
+	    listen_extend(&m->listen, &w->conf, &n, &e) == 0) {
+		tokens_wipe(&w->conf);
 		return 0;
 	}
  fail:
@@ -145,14 +148,14 @@ static char *
 master_unready(const struct master *m, char *why, size_t size)
 {
 	why[0] = '\0';
-	if (world_is_stopping(m))
+	if (world_is_stopping(&m->world))
 		snprintf(why, size, "the server is stopping");
 	else if (m->drain.is_on)
 		snprintf(why, size, "the server is draining");
 	else if (pool_is_broken(m->pool))
 		snprintf(why, size, "workers cannot be started");
 	else
-		remote_unready(m, why, size);
+		remote_unready(&m->uplinks, why, size);
 	return why;
 }
 
@@ -171,11 +174,19 @@ master_on_status_timer(void *arg)
 	uint64_t	 n[3];
 
 	gauges_sessions(m, n);
-	if (!world_is_stopping(m))
+	if (!world_is_stopping(&m->world))
 		sdnotify_status(m->sdnotify, "%s: %llu sessions attached, %llu "
 		    "detached", m->drain.is_on ? "Draining" : "Serving",
 		    (unsigned long long)n[0], (unsigned long long)(n[1] +
 		    n[2]));
+}
+
+/* The service manager hears of many changes at once. */
+static void
+master_on_sessions(struct master *m)
+{
+	if (m->sdnotify != NULL)
+		timer_ensure(&m->status_ev, STATUS_MS);
 }
 
 static void
@@ -198,6 +209,25 @@ static void
 master_on_listener_gone(struct master *m, const char *spec, bool is_metrics)
 {
 	monitor_drop(m->monitor, spec, is_metrics);
+}
+
+static bool
+master_is_draining(const struct master *m)
+{
+	return m->drain.is_on;
+}
+
+static bool
+master_has_listeners(const struct master *m)
+{
+	return !TAILQ_EMPTY(&m->listen.list) || !TAILQ_EMPTY(&m->uplinks.list);
+}
+
+static void
+master_fail(struct master *m, const char *why)
+{
+	m->status = 1;
+	master_stop(m, why);
 }
 
 static void
@@ -227,7 +257,7 @@ master_user_name(struct master *m, uid_t uid)
 
 	if (m->userdb == NULL)
 		return NULL;
-	if (!world_is_stopping(m))
+	if (!world_is_stopping(&m->world))
 		(void)userdb_find(m->userdb, uid, &user);
 	return userdb_name(m->userdb, uid);
 }
@@ -250,13 +280,33 @@ master_asker(const struct master *m)
 	return ctl_asker(m->ctl);
 }
 
+static bool
+master_has_command(const struct master *m)
+{
+	return m->payload.argv != NULL;
+}
+
+static void
+master_undo(const struct master *m)
+{
+	payload_undo(&m->payload, &m->world.start.nofile);
+}
+
 static const struct upgrade_events	 upgrade_events = {
-	master_on_upgraded, master_control, master_asker
+	.on_result = master_on_upgraded,
+	.control = master_control,
+	.asker = master_asker,
+	.has_command = master_has_command,
+	.undo = master_undo
 };
 
 static const struct master_events	 events = {
 	.stop = master_stop,
+	.fail = master_fail,
 	.on_child_gone = master_on_child_gone,
+	.on_sessions = master_on_sessions,
+	.is_draining = master_is_draining,
+	.has_listeners = master_has_listeners,
 	.on_spare = master_on_spare,
 	.gauges = gauges_take,
 	.look_for_orphans = master_look_for_orphans,
@@ -272,27 +322,117 @@ static const struct master_events	 events = {
 	.user_name = master_user_name
 };
 
+/* Give the modules what they need of each other. */
+static void
+connect_modules(struct master *m)
+{
+	m->assigner.world = &m->world;
+	m->assigner.routes = &m->routes;
+	m->login.world = &m->world;
+	m->login.routes = &m->routes;
+	m->login.penalties = m->penalties;
+	m->login.gate = m->gate;
+	m->listen.world = &m->world;
+	m->listen.gate = m->gate;
+	m->listen.routes = &m->routes;
+	m->listen.children = &m->children;
+	m->uplinks.world = &m->world;
+	m->uplinks.gate = m->gate;
+	m->uplinks.routes = &m->routes;
+	m->uplinks.listeners = &m->listen;
+	m->uplinks.sdnotify = m->sdnotify;
+	m->children.budget = m->budget;
+}
+
+static struct upgrade *
+make_upgrade(struct master *m)
+{
+	const struct upgrade_parts	 parts = {
+		.world = &m->world,
+		.children = &m->children,
+		.listeners = &m->listen,
+		.gate = m->gate,
+		.uplinks = &m->uplinks,
+		.handed = &m->handed,
+		.sdnotify = m->sdnotify,
+		.monitor = m->monitor
+	};
+
+	return upgrade_new(&parts, &upgrade_events);
+}
+
+/* Those that admit connections. */
+static int
+init_admission(struct master *m)
+{
+	if ((m->userdb = userdb_new(m->world.base, master_on_users, m)) ==
+	    NULL || (m->gate = gate_new(&m->world, m->userdb,
+	    &m->assigner)) == NULL ||
+	    (m->penalties = penalties_new()) == NULL ||
+	    (m->budget = membudget_new()) == NULL) {
+		log_warn("cannot set up connection limits");
+		return -1;
+	}
+	connect_modules(m);
+	if ((m->upgrade = make_upgrade(m)) == NULL) {
+		log_warn("cannot set up upgrades");
+		return -1;
+	}
+	return 0;
+}
+
+/* Take over the sessions of a former daemon. */
+static int
+init_sessions(struct master *m)
+{
+	if ((m->adopt = adopt_new(&m->world, &m->children, &m->routes,
+	    &m->uplinks, &m->handed)) == NULL) {
+		log_warn("cannot look for sessions of a former daemon");
+		return -1;
+	}
+	if ((m->cgroups = cgroups_new(m->world.base, &m->world.conf,
+	    adopt_groups(m->adopt))) == NULL) {
+		log_warn("cannot set up control groups");
+		return -1;
+	}
+	m->children.cgroups = m->assigner.cgroups = m->cgroups;
+	cgroups_warn(m->cgroups, &m->world.conf);
+	adopt_load(m->adopt);
+	return 0;
+}
+
+static int
+init_control(struct master *m)
+{
+	int	 fd = handoff_take(&m->handed, HANDOFF_CONTROL);
+
+	m->ctl = ctl_new(&m->world, &m->routes, &m->children, fd);
+	return m->ctl == NULL ? -1 : 0;
+}
+
 int
 master_init(struct master *m, const struct cred *env)
 {
-	m->world.events = &events;
-	m->world.master = m;
-	m->world.start.at = clock_ms();
-	m->world.start.time = m->world.start.loaded = time(NULL);
-	m->world.start.is_root = geteuid() == 0;
-	idmap_read(&m->world.start.idmap);
-	m->world.start.has_terminal = has_terminal();
-	m->world.rundir.lock = m->environment = m->listen.diag = -1;
-	reserve_init(&m->world.reserve);
+	struct world	*w = &m->world;
+
+	w->events = &events;
+	w->master = m;
+	w->start.at = clock_ms();
+	w->start.time = w->start.loaded = time(NULL);
+	w->start.is_root = geteuid() == 0;
+	idmap_read(&w->start.idmap);
+	w->start.has_terminal = has_terminal();
+	w->rundir.lock = m->assigner.environment = m->listen.diag = -1;
+	reserve_init(&w->reserve);
 	TAILQ_INIT(&m->listen.list);
 	TAILQ_INIT(&m->listen.metrics);
 	TAILQ_INIT(&m->uplinks.list);
-	children_init(&m->children, &child_msg_events, m, m->world.stats);
-	route_init_all(m);
-	if (logto_init(&m->world.logs, &m->world.conf, m->world.start.is_daemon) == -1 ||
-	    audit_init(m) == -1)
+	children_init(&m->children, w, &child_msg_events);
+	routes_init(&m->routes, w);
+	if (logto_init(&w->logs, &w->conf, w->start.is_daemon) == -1 ||
+	    audit_init(w) == -1)
 		return -1;
-	if (fd_raise_limit(&m->world.start.nofile) == -1)
+	if (fd_raise_limit(&w->start.nofile) == -1)
 		log_warn("RLIMIT_NOFILE");
 	/* Become the parent of orphans. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1 ||
@@ -304,52 +444,28 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("cannot set up signals and the event loop");
 		return -1;
 	}
-	if ((m->upgrade = upgrade_new(m, &upgrade_events)) == NULL) {
-		log_warn("cannot set up upgrades");
+	if (rundir_open(w->conf.runtime_dir, &m->handed, &w->rundir.path,
+	    &w->rundir.lock) == -1 || init_admission(m) == -1 ||
+	    init_sessions(m) == -1 || open_listeners(m) == -1 ||
+	    remote_exec_init(w, &m->uplinks.uid, &m->uplinks.gid) == -1 ||
+	    remote_init(&m->uplinks, env) == -1 || init_control(m) == -1 ||
+	    (m->pool = pool_new(w, &m->children)) == NULL)
 		return -1;
-	}
-	if (rundir_open(m->world.conf.runtime_dir, &m->handed, &m->world.rundir.path,
-	    &m->world.rundir.lock) == -1)
-		return -1;
-	if ((m->gate = gate_new(m)) == NULL ||
-	    (m->userdb = userdb_new(m->world.base, master_on_users, m)) == NULL ||
-	    (m->penalties = penalties_new()) == NULL ||
-	    (m->budget = membudget_new()) == NULL) {
-		log_warn("cannot set up connection limits");
-		return -1;
-	}
-	if ((m->adopt = adopt_new(m)) == NULL) {
-		log_warn("cannot look for sessions of a former daemon");
-		return -1;
-	}
-	if ((m->cgroups = cgroups_new(m->world.base, &m->world.conf,
-	    adopt_groups(m->adopt))) == NULL) {
-		log_warn("cannot set up control groups");
-		return -1;
-	}
-	m->children.base = m->world.base;
-	m->children.cgroups = m->cgroups;
-	m->children.budget = m->budget;
-	cgroups_warn(m->cgroups, &m->world.conf);
-	adopt_load(m->adopt);
-	if (open_listeners(m) == -1 || remote_exec_init(m) == -1 ||
-	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
-	    (m->pool = pool_new(m)) == NULL)
-		return -1;
+	m->assigner.pool = m->pool;
 	adopt_uplinks(m->adopt);
-	if (m->world.logs.file != NULL && logfile_start(m->world.logs.file, m->world.base) ==
+	if (w->logs.file != NULL && logfile_start(w->logs.file, w->base) ==
 	    -1) {
 		log_warn("cannot start writing the log file");
 		return -1;
 	}
 	if (adopt_listen(m->adopt) == -1)
 		return -1;
-	sdnotify_start(m->sdnotify, m->world.base);
+	sdnotify_start(m->sdnotify, w->base);
 	names_end();
 	inherited_fini(&m->listen.inherited);
-	reserve_fill(&m->world.reserve);
-	listen_publish(m);
-	remote_start_all(m);
+	reserve_fill(&w->reserve);
+	listen_publish(&m->listen);
+	remote_start_all(&m->uplinks);
 	return 0;
 }
 
@@ -366,12 +482,12 @@ master_fini(struct master *m)
 	upgrade_free(&m->upgrade);
 	handoff_fini(&m->handed);
 	adopt_free(&m->adopt);
-	listen_close_all(m);
+	listen_close_all(&m->listen);
 	fd_close(&m->listen.diag);
 	activation_fini(&m->listen.activation);
 	inherited_fini(&m->listen.inherited);
-	remote_free_all(m);
-	route_free_all(m);
+	remote_free_all(&m->uplinks);
+	routes_fini(&m->routes);
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
 	userdb_free(&m->userdb);
@@ -384,18 +500,18 @@ master_fini(struct master *m)
 	policy_free(&m->world.policy);
 	records_free(&m->world.records, false);
 	rundir_close(&m->world.rundir.path, &m->world.rundir.lock);
-	fd_close(&m->environment);
+	fd_close(&m->assigner.environment);
 	reserve_fini(&m->world.reserve);
 	children_fini(&m->children);
 	reaper_fini(&m->reaper);
 	if (m->world.state != WORLD_STARTING)
-		audit(m, &(struct audit_what){
+		audit(&m->world, &(struct audit_what){
 		    .event = AUDIT_server_stopped });
 	sigfd_free(&m->signals);
 	drain_fini(&m->drain);
 	timer_stop(&m->status_ev);
 	timer_stop(&m->stop_ev);
-	remote_stdin_fini(&m->remote_stdin);
+	remote_stdin_fini(&m->uplinks.stdin);
 	audit_free(&m->world.logs.audit);
 	logfile_free(&m->world.logs.file);
 	if (m->world.base != NULL)
@@ -418,17 +534,17 @@ master_on_exit(void *arg, pid_t pid, int status)
 		return true;
 	}
 	if (payload_on_exit(&m->payload, pid, status, &m->status, why)) {
-		if (!world_is_stopping(m)) {
+		if (!world_is_stopping(&m->world)) {
 			master_stop(m, why);
 			return true;
 		}
 	} else if (!userdb_on_exit(m->userdb, pid) &&
 	    !upgrade_on_exit(m->upgrade, pid, status) &&
 	    !pool_on_exit(m->pool, pid, status) &&
-	    !remote_on_exit(m, pid, status)) {
+	    !remote_on_exit(&m->uplinks, pid, status)) {
 		return false;
 	}
-	if (world_is_stopping(m))
+	if (world_is_stopping(&m->world))
 		master_on_child_gone(m);
 	return true;
 }
@@ -448,7 +564,7 @@ master_is_ours(void *arg, pid_t pid)
 
 	return userdb_has(m->userdb, pid) || pool_has(m->pool, pid) ||
 	    upgrade_has(m->upgrade, pid) ||
-	    pid == m->payload.pid || remote_has(m, pid) ||
+	    pid == m->payload.pid || remote_has(&m->uplinks, pid) ||
 	    child_by_pid(&m->children, pid) != NULL;
 }
 
@@ -484,7 +600,7 @@ static void
 master_look_for_orphans(struct master *m, bool is_urgent)
 {
 	/* The end waits for passes that find none. */
-	if (world_is_stopping(m))
+	if (world_is_stopping(&m->world))
 		reaper_kill_orphans(&m->reaper);
 	else
 		reaper_look(&m->reaper, is_urgent);
@@ -508,8 +624,8 @@ master_on_adopted(struct master *m)
 static void
 master_on_child_gone(struct master *m)
 {
-	if (m->world.start.is_stdio && !world_has_listeners(m) &&
-	    !world_is_stopping(m)) {
+	if (m->world.start.is_stdio && !master_has_listeners(m) &&
+	    !world_is_stopping(&m->world)) {
 		const struct child	*c;
 
 		TAILQ_FOREACH(c, &m->children.list, entry)
@@ -517,11 +633,11 @@ master_on_child_gone(struct master *m)
 				return;
 		master_stop(m, "end of input");
 	}
-	if (!world_is_stopping(m) || !TAILQ_EMPTY(&m->children.list))
+	if (!world_is_stopping(&m->world) || !TAILQ_EMPTY(&m->children.list))
 		return;
 	/* After the workers, as uplinks may still relay their last output. */
-	remote_stop_all(m);
-	if (remote_is_gone(m) && pool_is_gone(m->pool) &&
+	remote_stop_all(&m->uplinks);
+	if (remote_is_gone(&m->uplinks) && pool_is_gone(m->pool) &&
 	    m->payload.pid == 0 &&
 	    reaper_has_no_orphans(&m->reaper))
 		event_base_loopbreak(m->world.base);
@@ -532,7 +648,7 @@ master_stop(struct master *m, const char *why)
 {
 	struct child	*c, *next;
 
-	if (world_is_stopping(m)) {
+	if (world_is_stopping(&m->world)) {
 		kill_rest(m);
 		return;
 	}
@@ -543,7 +659,7 @@ master_stop(struct master *m, const char *why)
 	log_info("stopping: %s", why);
 	sdnotify_stopping(m->sdnotify);
 	sdnotify_status(m->sdnotify, "Stopping: %s", why);
-	listen_close_all(m);
+	listen_close_all(&m->listen);
 	payload_stop(&m->payload, SIGTERM);
 	pool_stop(m->pool);
 	for (c = TAILQ_FIRST(&m->children.list); c != NULL; c = next) {
@@ -568,8 +684,8 @@ kill_rest(struct master *m)
 			child_signal(c);
 			killed = true;
 		}
-	if (!remote_is_gone(m)) {
-		remote_kill_all(m);
+	if (!remote_is_gone(&m->uplinks)) {
+		remote_kill_all(&m->uplinks);
 		killed = true;
 	}
 	if (!pool_is_gone(m->pool)) {
@@ -591,7 +707,7 @@ on_stop_timer(void *arg)
 {
 	struct master	*m = arg;
 
-	assert(world_is_stopping(m));
+	assert(world_is_stopping(&m->world));
 	if (!kill_rest(m) || m->world.state == WORLD_KILLING)
 		event_base_loopbreak(m->world.base);
 	m->world.state = WORLD_KILLING;
@@ -600,13 +716,15 @@ on_stop_timer(void *arg)
 static size_t
 master_count_sessions(const void *arg)
 {
-	return route_count(arg);
+	const struct master	*m = arg;
+
+	return route_count(&m->routes);
 }
 
 static void
 master_on_drained(void *arg, size_t left)
 {
-	assert(!world_is_stopping((const struct master *)arg));
+	assert(!world_is_stopping(&((const struct master *)arg)->world));
 	if (left > 0)
 		log_warnx("%zu sessions did not end in time", left);
 	master_stop(arg, left > 0 ? "DrainTimeout" : "drained");
@@ -627,7 +745,7 @@ end_or_reload(struct master *m, int sig)
 {
 	if (m->payload.pid != 0) {
 		/* While we stop, SIGHUP must not make us kill. */
-		if (world_is_stopping(m) ? sig == SIGHUP :
+		if (world_is_stopping(&m->world) ? sig == SIGHUP :
 		    payload_signal(&m->payload, sig))
 			return;
 		master_stop(m, strsignal(sig));
@@ -642,7 +760,7 @@ static void
 master_reopen_logs(struct master *m)
 {
 	log_reopen();
-	audit_reopen(m);
+	audit_reopen(&m->world);
 }
 
 static void
@@ -682,7 +800,8 @@ start_stdio(struct master *m)
 	struct child	*c;
 
 	if ((c = pool_take(m->pool)) == NULL ||
-	    child_assign_stdio(c, STDIN_FILENO, STDOUT_FILENO) == -1) {
+	    child_assign_stdio(&m->assigner, c, STDIN_FILENO,
+	    STDOUT_FILENO) == -1) {
 		log_warnx("no worker for stdio");
 		return -1;
 	}
@@ -696,7 +815,7 @@ master_run(struct master *m)
 	assert(m->world.state == WORLD_STARTING);
 	m->world.state = WORLD_SERVING;
 	upgrade_serves(m->upgrade);
-	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
+	audit(&m->world, &(struct audit_what){ .event = AUDIT_server_started,
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
 	if (m->world.logs.audit != NULL)
 		(void)master_user_name(m, geteuid());

@@ -1,9 +1,8 @@
 /* The master: reads nothing that a client sent. */
 #pragma once
 
-#include <stdbool.h>
-
-#include "master/world.h"
+struct cred;
+struct master;
 
 /* As configured; env: master/remote/remote.h.  0, or -1 after a log line. */
 int	 master_init(struct master *m, const struct cred *env);

@@ -13,6 +13,7 @@
 #include "master/auth/userdb.h"
 #include "master/cmdline.h"
 #include "master/logs/audit.h"
+#include "master/parts.h"
 #include "common/process/sdnotify.h"
 #include "master/validate.h"
 #include "master/workers/cgroups.h"
@@ -50,8 +51,8 @@ reload_commit(struct master *m, struct conf *now, struct policy *names,
 	assert(names != NULL && tokens != NULL);
 	if (cmdline_has_stdio(now) != m->world.start.is_stdio)
 		on_kept(out, "Listen stdio");
-	out->removed = listen_reduce(m);
-	listen_publish(m);
+	out->removed = listen_reduce(&m->listen);
+	listen_publish(&m->listen);
 	conf_fini(&m->world.conf);
 	m->world.conf = *now;
 	policy_free(&m->world.policy);
@@ -93,7 +94,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	    e) == -1 || (names = policy_new(&now, e)) == NULL ||
 	    (tokens = tokens_load(&now, e)) == NULL ||
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||
-	    listen_extend(m, &now, &out->added, e) == -1)
+	    listen_extend(&m->listen, &now, &out->added, e) == -1)
 		goto undo;
 	if (conf_keep(&now, &m->world.conf, on_kept, out) == 0) {
 		reload_commit(m, &now, names, tokens, out);
@@ -101,8 +102,8 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	}
 	/* Close the listeners just opened. */
 	conf_fail(e, "out of memory");
-	(void)!listen_extend(m, &m->world.conf, &out->added, e);
-	listen_reduce(m);
+	(void)!listen_extend(&m->listen, &m->world.conf, &out->added, e);
+	listen_reduce(&m->listen);
  undo:
 	tokens_free(&tokens);
 	policy_free(&names);
@@ -121,7 +122,7 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	struct audit_what	 what = { .event = AUDIT_configuration_read };
 	int			 r;
 
-	assert(!world_is_stopping(m));
+	assert(!world_is_stopping(&m->world));
 	sdnotify_reloading(m->sdnotify);
 	r = take_over(m, out, e);
 	names_end();
@@ -130,7 +131,7 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 		m->world.start.loaded = time(NULL);
 	what.result = r == 0 ? "done" : "failed";
 	what.why = r == 0 ? NULL : e->text;
-	audit(m, &what);
+	audit(&m->world, &what);
 	sdnotify_ready(m->sdnotify);
 	return r;
 }
@@ -141,7 +142,7 @@ reload_on_signal(struct master *m)
 	struct reloaded		 done;
 	struct conf_error	 e;
 
-	audit_reopen(m);
-	if (!world_is_stopping(m) && reload(m, &done, &e) == 0)
+	audit_reopen(&m->world);
+	if (!world_is_stopping(&m->world) && reload(m, &done, &e) == 0)
 		buf_fini(&done.kept);
 }

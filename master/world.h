@@ -1,7 +1,6 @@
 /* Shared by the modules of the master: data, and events for modules above. */
 #pragma once
 
-#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -11,48 +10,21 @@
 
 #include "common/conf/conf.h"
 #include "common/ev.h"
-#include "common/ipc/ipc.h"
 #include "common/log.h"
-#include "common/map.h"
-#include "master/accept/activation.h"
-#include "master/accept/inherited.h"
-#include "master/adopt/handoff.h"
 #include "master/auth/idmap.h"
 #include "master/auth/peer.h"
-#include "master/drain.h"
-#include "master/payload.h"
-#include "master/reaper.h"
-#include "master/remote/remote_stdin.h"
 #include "master/stats.h"
-#include "master/workers/child.h"
 #include "master/workers/reserve.h"
 
-struct adopt;
 struct audit;
-struct cgroups;
-struct ctl;
-struct gate;
-struct listener;
-struct penalties;
-struct policy;
+struct audit_what;
+struct cmdline;
+struct handoff_program;
 struct logfile;
 struct master;
-struct sdnotify;
-struct pool;
+struct policy;
 struct records;
-struct remote;
-struct route;
-struct cmdline;
 struct tokens;
-struct audit_what;
-struct upgrade;
-struct userdb;
-
-TAILQ_HEAD(listener_list, listener);
-TAILQ_HEAD(remote_list, remote);
-TAILQ_HEAD(route_list, route);
-
-#define WORLD_ROUTE_STATES	5	/* of enum route_state */
 
 /* Calls to the master from its modules. */
 #define READY_WHY_MAX	128	/* bytes of why /readyz says no */
@@ -62,6 +34,15 @@ struct master_events {
 
 	/* A child process has ended: the server may be able to exit. */
 	void	(*on_child_gone)(struct master *m);
+
+	/* A session has changed its state. */
+	void	(*on_sessions)(struct master *m);
+
+	/* Whether no sessions are to be opened any more. */
+	bool	(*is_draining)(const struct master *m);
+
+	/* Whether connections may come besides stdio. */
+	bool	(*has_listeners)(const struct master *m);
 
 	/* Spare workers are available for waiting connections. */
 	void	(*on_spare)(struct master *m);
@@ -81,6 +62,9 @@ struct master_events {
 		    bool is_metrics);
 	void	(*on_listener_gone)(struct master *m, const char *spec,
 		    bool is_metrics);
+
+	/* Stop with status 1. */
+	void	(*fail)(struct master *m, const char *why);
 
 	/* Reopen log files, after a rotation. */
 	void	(*reopen_logs)(struct master *m);
@@ -116,37 +100,11 @@ struct world_start {
 	bool		 is_reload_refused;	/* the last one */
 };
 
-/* Listeners: master/accept/listen.h. */
-struct world_listen {
-	struct listener_list	 list;
-	struct listener_list	 metrics;	/* of MetricsListen */
-	struct activation	 activation;	/* until adopted */
-	struct inherited	 inherited;	/* until taken */
-	int			 diag;		/* for peer_identify() */
-};
-
 /* Logs: master/logs/logto.h, master/logs/audit.h. */
 struct world_logs {
 	char			 how[LOG_HOW_MAX];
 	struct logfile		*file;		/* NULL: LogTo is none */
 	struct audit		*audit;		/* NULL: AuditLog is none */
-};
-
-/* Sessions, for master/workers/route.c alone to write. */
-struct world_routes {
-	struct route_list	 list;		/* in the order of numbers */
-	struct map		 by_id;
-	struct map		 clients, users;	/* see struct tally */
-	size_t			 in_state[WORLD_ROUTE_STATES];
-	size_t			 operators;	/* of those that live */
-	unsigned		 next_number;
-};
-
-/* Remote mode: master/remote/remote.h; the user its uplinks run as. */
-struct world_uplinks {
-	struct remote_list	 list;
-	uid_t			 uid;
-	gid_t			 gid;
 };
 
 struct world_rundir {
@@ -181,44 +139,8 @@ struct world {
 	uint64_t		 stats[STATS];
 };
 
-struct master {
-	struct world		 world;
-	struct timer		 stop_ev;
-	struct timer		 status_ev;
-	int			 status;
-	struct drain		 drain;
-	struct sigfd		*signals;
-	struct reaper		 reaper;
-	struct payload		 payload;
-	struct sdnotify		*sdnotify;	/* NULL: no service manager */
-	struct world_listen	 listen;
-	struct gate		*gate;
-	struct userdb		*userdb;
-	struct penalties	*penalties;
-	struct membudget	*budget;
-	struct cgroups		*cgroups;
-	struct pool		*pool;
-	int			 environment;	/* a file with it, or -1 */
-	int			 monitor;	/* its channel, or -1 */
-	struct adopt		*adopt;
-	struct handoff		 handed;	/* by who was here before */
-	struct upgrade		*upgrade;
-	struct children		 children;
-	struct world_routes	 routes;
-	struct world_uplinks	 uplinks;
-	struct remote_stdin	 remote_stdin;
-	struct ctl		*ctl;
-};
-
-/* Whether connections may come besides stdio. */
 static inline bool
-world_has_listeners(const struct master *m)
+world_is_stopping(const struct world *w)
 {
-	return !TAILQ_EMPTY(&m->listen.list) || !TAILQ_EMPTY(&m->uplinks.list);
-}
-
-static inline bool
-world_is_stopping(const struct master *m)
-{
-	return m->world.state >= WORLD_STOPPING;
+	return w->state >= WORLD_STOPPING;
 }

@@ -9,33 +9,34 @@
 #include "common/log.h"
 #include "common/process/envlist.h"
 #include "master/accept/policy.h"
+#include "master/auth/tokens.h"
 #include "master/logs/audit.h"
 #include "master/workers/cgroups.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 /*
  * Pass our environment, for sessions of our own user only.  A worker that does
  * not get it exits with a line in the log.
  */
 static void
-give_environment(struct child *c, const Ipc__Assign *a)
+give_environment(struct assigner *a, struct child *c, const Ipc__Assign *given)
 {
 	Ipc__Environment	 out = IPC__ENVIRONMENT__INIT;
-	struct master		*m = c->master;
 
-	if (a->uid != geteuid() || a->refuse != 0 || a->figures != NULL ||
-	    a->asking == IPC__ASKING__ALWAYS)
+	if (given->uid != geteuid() || given->refuse != 0 ||
+	    given->figures != NULL || given->asking == IPC__ASKING__ALWAYS)
 		return;
-	if (m->environment == -1 && (m->environment = envlist_to_file()) == -1)
+	if (a->environment == -1 && (a->environment = envlist_to_file()) == -1)
 		log_warn("cannot pass the environment to a worker");
 	else
-		chan_send(c->chan, IPC_environment, &out, m->environment);
+		chan_send(c->chan, IPC_environment, &out, a->environment);
 }
 
 static int
-assign(struct child *c, int fd, Ipc__Assign *out)
+assign(struct assigner *a, struct child *c, int fd, Ipc__Assign *out)
 {
-	struct master		*m = c->master;
+	const struct world	*w = a->world;
 	const struct conf	*conf;
 	struct conf		 room;
 	struct policy_settings	 settings;
@@ -46,11 +47,11 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	assert(c->peer.known || c->peer.must_show || out->refuse != 0 ||
 	    out->figures != NULL);
 	assert(fd != -1);
-	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
+	if ((conf = policy_get(w, &c->peer, &room)) == NULL)
 		return -1;
 	/* A client that must present a token moves to another worker. */
 	if (out->refuse == 0 && out->figures == NULL && !c->peer.must_show &&
-	    (c->route = route_new(c)) == NULL) {
+	    (c->route = route_new(a->routes, c)) == NULL) {
 		log_warn("cannot create a session");
 		policy_put(conf, &room);
 		return -1;
@@ -63,9 +64,9 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->uid = c->peer.uid;
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
-	out->unready = m->world.events->unready(m, unready, sizeof(unready));
-	policy_settings(m, conf, &settings);
-	cgroups_limit(m->cgroups, conf, c->id, &c->cgroups, &limits);
+	out->unready = w->events->unready(w->master, unready, sizeof(unready));
+	policy_settings(w, conf, &settings);
+	cgroups_limit(a->cgroups, conf, c->id, &c->cgroups, &limits);
 	settings.s.cgroup_limit = limits.list;
 	settings.s.n_cgroup_limit = limits.n;
 	settings.s.as_max = limits.as_max;
@@ -88,16 +89,17 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	/* Before the client can know the session. */
 	if (c->route != NULL)
 		route_record(c->route);
-	give_environment(c, out);
+	give_environment(a, c, out);
 	chan_send(c->chan, IPC_assign, out, fd);
 	policy_put(conf, &room);
 	return 0;
 }
 
 int
-child_assign(struct child *c, int fd, const struct peer *p, int refuse,
-    bool full, const Ipc__User *user)
+child_assign(struct assigner *a, struct child *c, int fd, const struct peer *p,
+    int refuse, bool full, const Ipc__User *user)
 {
+	struct world	*w = a->world;
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 	Ipc__Figures	 figures = IPC__FIGURES__INIT;
 	uint64_t	 gauges[GAUGES];
@@ -108,48 +110,50 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	if (refuse != 0 && p->why != NULL)
 		out.why = (char *)(uintptr_t)p->why;
 	if (p->is_metrics) {
-		c->master->world.events->gauges(c->master, gauges);
+		w->events->gauges(w->master, gauges);
 		if (gauges[GAUGE_waiting] > 0)
 			gauges[GAUGE_waiting]--;	/* not this one */
-		figures.stat = c->master->world.stats;
+		figures.stat = w->stats;
 		figures.n_stat = STATS;
 		figures.gauge = gauges;
 		figures.n_gauge = GAUGES;
 		out.figures = &figures;
 	}
 	out.full = full;
-	out.draining = c->master->drain.is_on;
+	out.draining = w->events->is_draining(w->master);
 	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
 	    IPC__TRANSPORT__STREAM;
 	out.strict = p->is_strict;
 	/* must_show although a reload has removed all tokens: none is valid. */
 	if (refuse == 0 && p->uplink == 0)
 		out.asking = p->must_show ? IPC__ASKING__ALWAYS :
-		    tokens_any(c->master->world.tokens) ? IPC__ASKING__IF_SHOWN :
+		    tokens_any(w->tokens) ? IPC__ASKING__IF_SHOWN :
 		    IPC__ASKING__NEVER;
-	return assign(c, fd, &out);
+	return assign(a, c, fd, &out);
 }
 
 int
-child_assign_greeted(struct child *c, int fd, const struct peer *p,
-    bool full, const void *message, size_t len, const Ipc__User *user)
+child_assign_greeted(struct assigner *a, struct child *c, int fd,
+    const struct peer *p, bool full, const void *message, size_t len,
+    const Ipc__User *user)
 {
-	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+	const struct world	*w = a->world;
+	Ipc__Assign		 out = IPC__ASSIGN__INIT;
 
 	assert(p->known && !p->must_show);
 	c->peer = *p;
 	out.user = (Ipc__User *)(uintptr_t)user;
 	out.full = full;
-	out.draining = c->master->drain.is_on;
+	out.draining = w->events->is_draining(w->master);
 	out.transport = IPC__TRANSPORT__WEBSOCKET;
 	out.greeted = true;
 	out.message.data = (uint8_t *)(uintptr_t)message;
 	out.message.len = len;
-	return assign(c, fd, &out);
+	return assign(a, c, fd, &out);
 }
 
 int
-child_assign_stdio(struct child *c, int in, int out_fd)
+child_assign_stdio(struct assigner *a, struct child *c, int in, int out_fd)
 {
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 	Ipc__StdioOut	 second = IPC__STDIO_OUT__INIT;
@@ -163,13 +167,12 @@ child_assign_stdio(struct child *c, int in, int out_fd)
 	peer_is_user(&c->peer);
 	out.transport = IPC__TRANSPORT__STDIO;
 	chan_send(c->chan, IPC_stdio_out, &second, out_fd);
-	return assign(c, in, &out);
+	return assign(a, c, in, &out);
 }
 
 void
 child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 {
-	struct master	*m = c->master;
 	Ipc__Decided	 out = IPC__DECIDED__INIT;
 
 	assert(r != NULL || (v != IPC__VERDICT__TAKEN &&
@@ -179,7 +182,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		return;
 	out.verdict = v;
 	if (v == IPC__VERDICT__TAKEN) {
-		STAT_INC(&m->world, resumed);
+		STAT_INC(c->all->world, resumed);
 		child_leaves(c);
 	} else {
 		child_set_state(c, CHILD_GREETING);
@@ -190,7 +193,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		    .listener = c->peer.listener });
 	if (v == IPC__VERDICT__YOURS) {
 		assert(r->owner == NULL && c->route != NULL);
-		STAT_INC(&m->world, resumed);
+		STAT_INC(c->all->world, resumed);
 		route_free(&c->route);	/* its id was never sent */
 		route_revive(r, c);
 		memcpy(r->peer, c->peer.text, sizeof(r->peer));

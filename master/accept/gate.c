@@ -13,6 +13,7 @@
 #include "master/accept/child_assign.h"
 #include "master/auth/userdb.h"
 #include "master/workers/pool.h"
+#include "master/world.h"
 
 /* The counts of an address of a user, or of a user in all. */
 struct source {
@@ -38,7 +39,9 @@ struct waiting {
 };
 
 struct gate {
-	struct master		*master;
+	struct world		*world;
+	struct userdb		*users;
+	struct assigner		*assigner;
 	TAILQ_HEAD(, waiting)	 waiting;
 	struct child_list	 greeted;	/* oldest first */
 	size_t			 ngreeted, nwaiting;
@@ -64,17 +67,19 @@ gate_drops(unsigned n, unsigned drawn)
 }
 
 struct gate *
-gate_new(struct master *m)
+gate_new(struct world *w, struct userdb *users, struct assigner *assigner)
 {
 	struct gate	*g;
 
 	if ((g = calloc(1, sizeof(*g))) == NULL)
 		return NULL;
-	g->master = m;
+	g->world = w;
+	g->users = users;
+	g->assigner = assigner;
 	TAILQ_INIT(&g->waiting);
 	TAILQ_INIT(&g->greeted);
 	map_init(&g->sources);
-	timer_init(&g->patience_ev, m->world.base, gate_on_timeout, g);
+	timer_init(&g->patience_ev, w->base, gate_on_timeout, g);
 	return g;
 }
 
@@ -207,10 +212,10 @@ static bool
 gate_has_user(struct gate *g, struct waiting *k)
 {
 	k->user = NULL;
-	if (!g->master->world.start.is_root || k->peer.uid == 0 || k->refuse != 0 ||
+	if (!g->world->start.is_root || k->peer.uid == 0 || k->refuse != 0 ||
 	    k->peer.must_show || k->peer.is_metrics)
 		return true;
-	switch (userdb_find(g->master->userdb, k->peer.uid, &k->user)) {
+	switch (userdb_find(g->users, k->peer.uid, &k->user)) {
 	case USERDB_KNOWN:
 		return true;
 	case USERDB_ASKED:
@@ -226,25 +231,27 @@ gate_has_user(struct gate *g, struct waiting *k)
 static bool
 gate_assign(struct gate *g, struct waiting *k)
 {
-	struct child	*c;
-	bool		 full = k->full || g->master->drain.is_on;
+	const struct world	*w = g->world;
+	struct child		*c;
+	bool			 full = k->full ||
+				    w->events->is_draining(w->master);
 
 	if (k->greeted && k->refuse != 0) {
 		/* It was upgraded: there is no HTTP any more. */
-		STAT_INC(&g->master->world, dropped);
+		STAT_INC(g->world, dropped);
 		waiting_free(g, k);
 		return true;
 	}
-	if ((c = pool_take(g->master->pool)) == NULL)
+	if ((c = pool_take(g->assigner->pool)) == NULL)
 		return false;
 	assert(c->place == NULL);
 	gate_count(k->source, 1, 0);
 	g->ngreeted++;
 	c->place = k->source;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
-	if ((k->greeted ? child_assign_greeted(c, k->fd, &k->peer, full,
-	    k->message, k->len, k->user) : child_assign(c, k->fd, &k->peer,
-	    k->refuse, full, k->user)) == -1)
+	if ((k->greeted ? child_assign_greeted(g->assigner, c, k->fd, &k->peer,
+	    full, k->message, k->len, k->user) : child_assign(g->assigner, c,
+	    k->fd, &k->peer, k->refuse, full, k->user)) == -1)
 		gate_leave(g, c);
 	waiting_free(g, k);
 	return true;
@@ -263,7 +270,7 @@ gate_leave(struct gate *g, struct child *c)
 	g->ngreeted--;
 	gate_count(s, -1, 0);
 	source_put(g, s);
-	if (g->nwaiting > 0 && !world_is_stopping(g->master))
+	if (g->nwaiting > 0 && !world_is_stopping(g->world))
 		timer_set(&g->patience_ev, 0);
 }
 
@@ -289,7 +296,7 @@ make_place(struct gate *g, const struct waiting *k)
 		return;
 	age = clock_ms() - c->since;
 	if (age >= LIMIT_STARTUPS_PATIENCE) {
-		STAT_INC(&g->master->world, dropped);
+		STAT_INC(g->world, dropped);
 		log_debug("%s: handshake dropped, others are waiting",
 		    c->peer.text);
 		child_kill(c);
@@ -350,7 +357,7 @@ waiting_new(struct gate *g, int fd, const struct peer *p, size_t len)
 	    (k = calloc(1, sizeof(*k) + len)) == NULL) {
 		if (s != NULL)
 			source_put(g, s);
-		STAT_INC(&g->master->world, dropped);
+		STAT_INC(g->world, dropped);
 		fd_close(&fd);
 		return NULL;
 	}
@@ -373,7 +380,7 @@ gate_enqueue(struct gate *g, int fd, const struct peer *p, int refuse,
 	assert(fd != -1 && (refuse == 0 || refuse >= 400));
 	if (refuse != 0 &&
 	    gate_drops((unsigned)g->ngreeted, randombytes_uniform(100))) {
-		STAT_INC(&g->master->world, dropped);
+		STAT_INC(g->world, dropped);
 		fd_close(&fd);
 		return;
 	}

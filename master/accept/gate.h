@@ -9,11 +9,15 @@
 
 #include "master/auth/peer.h"
 #include "master/workers/child.h"
-#include "master/world.h"
 
+struct assigner;
 struct gate;
+struct userdb;
+struct world;
 
-struct gate	*gate_new(struct master *m);
+/* Takes workers from the assigner's pool.  NULL with errno. */
+struct gate	*gate_new(struct world *w, struct userdb *users,
+		    struct assigner *assigner);
 void		 gate_free(struct gate **gp);
 
 /* Queue an accepted connection (taken); refuse, full: as child_assign(). */

@@ -25,8 +25,10 @@
 #include "master/accept/policy.h"
 #include "master/auth/peer.h"
 #include "master/auth/peer_sandbox.h"
+#include "master/auth/tokens.h"
 #include "master/workers/child.h"
 #include "master/workers/records.h"
+#include "master/world.h"
 
 #define BACKLOG		4096
 #define PAUSE_MS	100	/* when descriptors run out */
@@ -156,16 +158,16 @@ listen_fail_errno(struct conf_error *e, const char *url)
 
 /* Prepare to identify TCP clients: by sandbox mark, by uid. */
 static void
-begin_tcp(struct master *m, bool is_metrics)
+begin_tcp(struct world *w, bool is_metrics)
 {
 	if (!is_metrics) {
-		m->world.sockmark = peer_sandbox_brand(m->world.rundir.path);
-		if (m->world.records != NULL)
-			records_head(m->world.records)->has_marks = 1;
+		w->sockmark = peer_sandbox_brand(w->rundir.path);
+		if (w->records != NULL)
+			records_head(w->records)->has_marks = 1;
 	}
-	if (m->world.peer_way != PEER_WAY_NONE)
+	if (w->peer_way != PEER_WAY_NONE)
 		return;
-	switch (m->world.peer_way = peer_find_way()) {
+	switch (w->peer_way = peer_find_way()) {
 	case PEER_WAY_NONE:
 		log_warnx("this kernel does not tell which user a TCP "
 		    "connection belongs to: on ws: only clients with a token "
@@ -186,8 +188,7 @@ static int
 open_tcp(struct listener *l, const char *url, union endpoint_address *a,
     socklen_t len, struct conf_error *e)
 {
-	struct master	*m = l->master;
-	int		 on = 1;
+	int	 on = 1;
 
 	assert(l->fd == -1 && l->path == NULL);
 	if ((l->fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
@@ -199,7 +200,7 @@ open_tcp(struct listener *l, const char *url, union endpoint_address *a,
 	    listen(l->fd, BACKLOG) == -1 ||
 	    getsockname(l->fd, &a->any, &len) == -1)
 		return listen_fail_errno(e, url);
-	begin_tcp(m, l->is_metrics);
+	begin_tcp(l->all->world, l->is_metrics);
 	show_tcp(l, a);
 	return 0;
 }
@@ -243,7 +244,7 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 	    SOCK_NONBLOCK, 0)) == -1)
 		return listen_fail_errno(e, url);
 	/* A root master serves all users, another one only its own. */
-	mask = umask(l->master->world.start.is_root ? 0111 : 0177);
+	mask = umask(l->all->world->start.is_root ? 0111 : 0177);
 	r = bind(l->fd, &a->any, len);
 	umask(mask);
 	if (r == -1 || (l->path = strdup(a->un.sun_path)) == NULL ||
@@ -259,7 +260,8 @@ listener_free(struct listener *l)
 	io_stop(&l->accept_ev);
 	timer_stop(&l->pause_ev);
 	if (l->spec != NULL)
-		l->master->world.events->on_listener_gone(l->master, l->spec,
+		l->all->world->events->on_listener_gone(
+		    l->all->world->master, l->spec,
 		    l->is_metrics);
 	fd_close(&l->fd);
 	if (l->path != NULL)
@@ -270,13 +272,13 @@ listener_free(struct listener *l)
 }
 
 static struct listener *
-listener_new(struct master *m)
+listener_new(struct listeners *ls)
 {
 	struct listener	*l;
 
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
-	l->master = m;
+	l->all = ls;
 	l->fd = -1;
 	return l;
 }
@@ -285,13 +287,13 @@ listener_new(struct master *m)
 static int
 listener_start(struct listener *l, struct listener_list *list)
 {
-	struct master	*m = l->master;
+	struct listeners	*ls = l->all;
 
 	assert(l->fd != -1);
-	assert(list == (l->is_metrics ? &m->listen.metrics :
-	    &m->listen.list));
-	timer_init(&l->pause_ev, m->world.base, listen_on_pause, l);
-	io_init(&l->accept_ev, m->world.base, l->fd, EV_READ | EV_PERSIST,
+	assert(list == (l->is_metrics ? &ls->metrics :
+	    &ls->list));
+	timer_init(&l->pause_ev, ls->world->base, listen_on_pause, l);
+	io_init(&l->accept_ev, ls->world->base, l->fd, EV_READ | EV_PERSIST,
 	    listen_on_accept, l);
 	if (io_start(&l->accept_ev) == -1)
 		return -1;
@@ -345,7 +347,7 @@ take_inherited(struct listener *l, int fd, const char *url,
 	    getsockname(fd, &a.any, &len) == -1)
 		return listen_fail_errno(e, url);
 	if (a.any.sa_family != AF_UNIX) {
-		begin_tcp(l->master, l->is_metrics);
+		begin_tcp(l->all->world, l->is_metrics);
 		show_tcp(l, &a);
 		return 0;
 	}
@@ -358,7 +360,7 @@ take_inherited(struct listener *l, int fd, const char *url,
 static int
 open_by_kind(struct listener *l, const char *url, struct conf_error *e)
 {
-	int	 fd = inherited_take(&l->master->listen.inherited, url,
+	int	 fd = inherited_take(&l->all->inherited, url,
 		    l->is_metrics);
 
 	union endpoint_address	 a;
@@ -373,22 +375,23 @@ open_by_kind(struct listener *l, const char *url, struct conf_error *e)
 }
 
 static int
-open_one(struct master *m, struct listener_list *list, const char *url,
+open_one(struct listeners *ls, struct listener_list *list, const char *url,
     struct conf_error *e)
 {
-	struct listener	*l;
+	const struct world	*w = ls->world;
+	struct listener		*l;
 
-	if ((l = listener_new(m)) == NULL)
+	if ((l = listener_new(ls)) == NULL)
 		return listen_fail_errno(e, url);
 	l->is_wanted = true;
-	l->is_metrics = list == &m->listen.metrics;
+	l->is_metrics = list == &ls->metrics;
 	if (open_by_kind(l, url, e) == -1)
 		goto fail;
 	if ((l->spec = strdup(url)) == NULL || listener_start(l, list) == -1) {
 		listen_fail_errno(e, url);
 		goto fail;
 	}
-	m->world.events->on_listener(m, l->fd, l->spec, l->is_metrics);
+	w->events->on_listener(w->master, l->fd, l->spec, l->is_metrics);
 	return 0;
  fail:
 	listener_free(l);
@@ -402,12 +405,12 @@ adopt_tcp(struct listener *l, const union endpoint_address *a,
     struct conf_error *e)
 {
 	show_tcp(l, a);
-	if (check_reach(l->url, a, tokens_any(l->master->world.tokens), e) == -1)
+	if (check_reach(l->url, a, tokens_any(l->all->world->tokens), e) == -1)
 		return -1;
 	/* All other options are the creator's, see systemd.socket(5). */
 	if (tcp_no_delay(l->fd) == -1)
 		return listen_fail_errno(e, l->url);
-	begin_tcp(l->master, false);
+	begin_tcp(l->all->world, false);
 	return 0;
 }
 
@@ -454,7 +457,7 @@ adopt(struct listener *l, const char *what, struct conf_error *e)
 }
 
 int
-listen_adopt(struct master *m, int *fd, const char *name,
+listen_adopt(struct listeners *ls, int *fd, const char *name,
     struct conf_error *e)
 {
 	struct listener	*l;
@@ -463,14 +466,14 @@ listen_adopt(struct master *m, int *fd, const char *name,
 	assert(*fd != -1);
 	snprintf(what, sizeof(what), "descriptor %d (%.40s)", *fd,
 	    name != NULL && name[0] != '\0' ? name : "without a name");
-	if ((l = listener_new(m)) == NULL)
+	if ((l = listener_new(ls)) == NULL)
 		return listen_fail_errno(e, what);
 	l->fd = *fd;
 	*fd = -1;
 	l->is_passed = l->is_wanted = true;
 	if (adopt(l, what, e) == -1)
 		goto fail;
-	if (listener_start(l, &m->listen.list) == -1) {
+	if (listener_start(l, &ls->list) == -1) {
 		listen_fail_errno(e, what);
 		goto fail;
 	}
@@ -512,31 +515,31 @@ close_from(struct listener_list *list, struct listener *l)
  * would pass for their users (master/auth/peer_sandbox.h).
  */
 static bool
-is_too_late(const struct master *m, const char *spec)
+is_too_late(const struct listeners *ls, const char *spec)
 {
 	const struct child	*c;
 
-	if (m->world.sockmark != 0 || strncmp(spec, "ws:", 3) != 0)
+	if (ls->world->sockmark != 0 || strncmp(spec, "ws:", 3) != 0)
 		return false;
-	TAILQ_FOREACH(c, &m->children.list, entry)
+	TAILQ_FOREACH(c, &ls->children->list, entry)
 		if (c->client != CHILD_SPARE)
 			return true;
 	return false;
 }
 
 static int
-open_another(struct master *m, struct listener_list *list, const char *spec,
+open_another(struct listeners *ls, struct listener_list *list, const char *spec,
     struct conf_error *e)
 {
-	if (list == &m->listen.list && is_too_late(m, spec))
+	if (list == &ls->list && is_too_late(ls, spec))
 		return conf_fail(e, "%.300s: the first address for TCP needs "
 		    "a restart when there are sessions", spec);
-	return open_one(m, list, spec, e);
+	return open_one(ls, list, spec, e);
 }
 
 /* Open the new sockets of one kind; on error none. */
 static int
-extend(struct master *m, struct listener_list *list,
+extend(struct listeners *ls, struct listener_list *list,
     const struct conf_list *specs, unsigned *added, struct conf_error *e)
 {
 	struct listener	*l, *last;
@@ -548,14 +551,14 @@ extend(struct master *m, struct listener_list *list,
 		l->is_wanted = l->is_passed;
 	for (i = 0; i < specs->n; i++) {
 		spec = specs->item[i];
-		if (list == &m->listen.list && (endpoint_is_stdio(spec) ||
+		if (list == &ls->list && (endpoint_is_stdio(spec) ||
 		    is_passed(list, spec)))
 			continue;
 		if ((l = find_unclaimed(list, spec)) != NULL) {
 			l->is_wanted = true;
 			continue;
 		}
-		if (open_another(m, list, spec, e) == -1) {
+		if (open_another(ls, list, spec, e) == -1) {
 			close_from(list, last != NULL ?
 			    TAILQ_NEXT(last, entry) : TAILQ_FIRST(list));
 			return -1;
@@ -566,19 +569,19 @@ extend(struct master *m, struct listener_list *list,
 }
 
 int
-listen_extend(struct master *m, const struct conf *c, unsigned *added_out,
+listen_extend(struct listeners *ls, const struct conf *c, unsigned *added_out,
     struct conf_error *e)
 {
-	struct listener	*last = TAILQ_LAST(&m->listen.list, listener_list);
+	struct listener	*last = TAILQ_LAST(&ls->list, listener_list);
 
 	*added_out = 0;
-	if (extend(m, &m->listen.list, &c->listen, added_out, e) == -1)
+	if (extend(ls, &ls->list, &c->listen, added_out, e) == -1)
 		return -1;
-	if (extend(m, &m->listen.metrics, &c->metrics_listen, added_out, e) ==
+	if (extend(ls, &ls->metrics, &c->metrics_listen, added_out, e) ==
 	    0)
 		return 0;
-	close_from(&m->listen.list, last != NULL ? TAILQ_NEXT(last, entry) :
-	    TAILQ_FIRST(&m->listen.list));
+	close_from(&ls->list, last != NULL ? TAILQ_NEXT(last, entry) :
+	    TAILQ_FIRST(&ls->list));
 	return -1;
 }
 
@@ -602,15 +605,15 @@ listen_drop_unwanted(struct listener_list *list)
 }
 
 unsigned
-listen_reduce(struct master *m)
+listen_reduce(struct listeners *ls)
 {
-	return listen_drop_unwanted(&m->listen.list) +
-	    listen_drop_unwanted(&m->listen.metrics);
+	return listen_drop_unwanted(&ls->list) +
+	    listen_drop_unwanted(&ls->metrics);
 }
 
 /* Write a temporary file and rename it: a reader never sees part of it. */
 static int
-write_listeners(const struct master *m, const char *path, const char *fresh)
+write_listeners(const struct listeners *ls, const char *path, const char *fresh)
 {
 	const struct listener	*l;
 	FILE			*f;
@@ -625,26 +628,27 @@ write_listeners(const struct master *m, const char *path, const char *fresh)
 		fd_close(&fd);
 		return -1;
 	}
-	TAILQ_FOREACH(l, &m->listen.list, entry)
+	TAILQ_FOREACH(l, &ls->list, entry)
 		if (fprintf(f, "%s\n", l->url) < 0)
 			r = -1;
 	return fclose(f) == EOF || r == -1 ? -1 : rename(fresh, path);
 }
 
 void
-listen_publish(const struct master *m)
+listen_publish(const struct listeners *ls)
 {
-	char	*path = NULL, *fresh = NULL;
+	const char	*dir = ls->world->rundir.path;
+	char		*path = NULL, *fresh = NULL;
 
-	if (m->world.rundir.path == NULL)
+	if (dir == NULL)
 		return;		/* no run directory to write to */
-	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->world.rundir.path) == -1)
+	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, dir) == -1)
 		path = NULL;
-	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->world.rundir.path) == -1)
+	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", dir) == -1)
 		fresh = NULL;
-	if (path == NULL || fresh == NULL || write_listeners(m, path, fresh) ==
+	if (path == NULL || fresh == NULL || write_listeners(ls, path, fresh) ==
 	    -1) {
-		log_warn("%s/" RUNDIRS_LISTEN, m->world.rundir.path);
+		log_warn("%s/" RUNDIRS_LISTEN, dir);
 		if (fresh != NULL)
 			unlink(fresh);
 	}
@@ -653,23 +657,23 @@ listen_publish(const struct master *m)
 }
 
 static void
-unpublish(const struct master *m)
+unpublish(const struct listeners *ls)
 {
 	char	*path;
 
-	if (m->world.rundir.path == NULL ||
-	    asprintf(&path, "%s/" RUNDIRS_LISTEN, m->world.rundir.path) == -1)
+	if (ls->world->rundir.path == NULL ||
+	    asprintf(&path, "%s/" RUNDIRS_LISTEN, ls->world->rundir.path) == -1)
 		return;
 	unlink(path);
 	free(path);
 }
 
 void
-listen_close_all(struct master *m)
+listen_close_all(struct listeners *ls)
 {
-	unpublish(m);
-	close_from(&m->listen.list, TAILQ_FIRST(&m->listen.list));
-	close_from(&m->listen.metrics, TAILQ_FIRST(&m->listen.metrics));
+	unpublish(ls);
+	close_from(&ls->list, TAILQ_FIRST(&ls->list));
+	close_from(&ls->metrics, TAILQ_FIRST(&ls->metrics));
 }
 
 /* --- accepting --- */
@@ -678,7 +682,7 @@ static void
 pause_accepting(struct listener *l, const char *why)
 {
 	assert(!timer_is_set(&l->pause_ev));
-	STAT_INC(&l->master->world, paused);
+	STAT_INC(l->all->world, paused);
 	if (l->paused == 0 || clock_ms() - l->paused >= PAUSE_LOG_MS) {
 		log_warnx("%s: pausing accept, repeatedly: %s", l->url, why);
 		l->paused = clock_ms();
@@ -707,13 +711,13 @@ listener_hold(struct listener *l, bool holds)
 }
 
 void
-listen_hold(struct master *m, bool holds)
+listen_hold(struct listeners *ls, bool holds)
 {
 	struct listener	*l;
 
-	TAILQ_FOREACH(l, &m->listen.list, entry)
+	TAILQ_FOREACH(l, &ls->list, entry)
 		listener_hold(l, holds);
-	TAILQ_FOREACH(l, &m->listen.metrics, entry)
+	TAILQ_FOREACH(l, &ls->metrics, entry)
 		listener_hold(l, holds);
 }
 
@@ -724,17 +728,18 @@ listen_hold(struct master *m, bool holds)
 static int
 listen_identify(struct listener *l, int fd, struct peer *p)
 {
-	struct master	*m = l->master;
-	int		 r;
+	struct listeners	*ls = l->all;
+	struct world		*w = ls->world;
+	int			 r;
 
-	r = peer_identify(fd, m->world.peer_way, &m->listen.diag, m->world.sockmark,
-	    &m->world.start.idmap, p);
+	r = peer_identify(fd, w->peer_way, &ls->diag, w->sockmark,
+	    &w->start.idmap, p);
 	if ((r == -1 || !p->known || p->unfit != NULL) &&
 	    reserve_is_needed()) {
-		reserve_release(&m->world.reserve);
-		r = peer_identify(fd, m->world.peer_way, &m->listen.diag,
-		    m->world.sockmark, &m->world.start.idmap, p);
-		reserve_fill(&m->world.reserve);
+		reserve_release(&w->reserve);
+		r = peer_identify(fd, w->peer_way, &ls->diag,
+		    w->sockmark, &w->start.idmap, p);
+		reserve_fill(&w->reserve);
 		pause_accepting(l, "out of file descriptors");
 	}
 	if (r == -1)
@@ -747,7 +752,7 @@ static void
 listen_on_accept(void *arg)
 {
 	struct listener	*l = arg;
-	struct master	*m = l->master;
+	struct listeners	*ls = l->all;
 	struct peer	 p;
 	int		 fd, refuse;
 	bool		 full;
@@ -760,7 +765,7 @@ listen_on_accept(void *arg)
 			pause_accepting(l, strerror(errno));
 		return;
 	}
-	STAT_INC(&m->world, accepted);
+	STAT_INC(ls->world, accepted);
 	if (listen_identify(l, fd, &p) == -1) {
 		fd_close(&fd);
 		return;
@@ -769,7 +774,7 @@ listen_on_accept(void *arg)
 	strcpy(p.listener, l->url);
 	p.is_metrics = l->is_metrics;
 	/* With --listen, all sockets that we opened are from there. */
-	p.is_given = !l->is_passed && m->world.start.is_listen_given;
-	refuse = policy_admit(m, &p, &full);
-	gate_enqueue(m->gate, fd, &p, refuse, full);
+	p.is_given = !l->is_passed && ls->world->start.is_listen_given;
+	refuse = policy_admit(ls->world, ls->routes, &p, &full);
+	gate_enqueue(ls->gate, fd, &p, refuse, full);
 }

@@ -16,6 +16,7 @@
 #include "master/auth/tokens.h"
 #include "master/logs/audit.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 enum {
 #define RLIMIT_ROW(name, member)	ROW_##name,
@@ -436,16 +437,16 @@ policy_describe(const struct policy *p, const struct peer *peer,
 }
 
 const struct conf *
-policy_get(const struct master *m, const struct peer *p, struct conf *room)
+policy_get(const struct world *w, const struct peer *p, struct conf *room)
 {
 	struct conf_client	 who;
 	char			 number[NUMBER_MAX];
 
-	assert(m->world.conf.nmatch == 0 || m->world.policy != NULL);
-	if (m->world.conf.nmatch == 0)
-		return &m->world.conf;
-	policy_describe(m->world.policy, p, &who, number);
-	return conf_resolve(&m->world.conf, &who, room) == -1 ? NULL : room;
+	assert(w->conf.nmatch == 0 || w->policy != NULL);
+	if (w->conf.nmatch == 0)
+		return &w->conf;
+	policy_describe(w->policy, p, &who, number);
+	return conf_resolve(&w->conf, &who, room) == -1 ? NULL : room;
 }
 
 void
@@ -472,7 +473,7 @@ add_rlimit(struct policy_settings *ps, int resource,
 }
 
 void
-policy_settings(const struct master *m, const struct conf *c,
+policy_settings(const struct world *w, const struct conf *c,
     struct policy_settings *ps)
 {
 	Ipc__Settings	*out = &ps->s;
@@ -502,11 +503,11 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->max_processes = (uint32_t)c->max_processes;
 	out->native_paths = c->native_paths != 0;
 	out->log_level = (uint32_t)c->log_level;
-	if (m->world.rundir.path != NULL)
-		out->run_dir = m->world.rundir.path;
-	out->sockmark = m->world.sockmark;
-	out->sockmark_unread = m->world.peer_way != PEER_WAY_DIAG;
-	out->audit = m->world.logs.audit != NULL;
+	if (w->rundir.path != NULL)
+		out->run_dir = w->rundir.path;
+	out->sockmark = w->sockmark;
+	out->sockmark_unread = w->peer_way != PEER_WAY_DIAG;
+	out->audit = w->logs.audit != NULL;
 	out->log_arguments = c->log_arguments != 0;
 	out->transcript = (uint32_t)c->transcript;
 	out->transcript_max = c->transcript_max;
@@ -522,14 +523,14 @@ policy_settings(const struct master *m, const struct conf *c,
 
 /* Apply SessionUser.  false: the user is not known. */
 static bool
-map_user(const struct master *m, const struct conf *c, struct peer *p)
+map_user(const struct world *w, const struct conf *c, struct peer *p)
 {
 	const struct user	*u;
 
 	assert(p->known);
 	if (c->session_user[0] == '\0')
 		return true;
-	if ((u = policy_find_name(m->world.policy, c->session_user)) == NULL)
+	if ((u = policy_find_name(w->policy, c->session_user)) == NULL)
 		return false;
 	p->uid = u->uid;
 	p->gid = u->gid;
@@ -606,7 +607,7 @@ find_refusal(const struct policy *p, const struct conf *c,
 
 /* Return why a peer is not served, or NULL. */
 static const char *
-policy_judge(const struct master *m, const struct conf *c, struct peer *p,
+policy_judge(const struct world *w, const struct conf *c, struct peer *p,
     bool *by_list_out)
 {
 	const char	*why;
@@ -619,13 +620,13 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 	if (!p->known)
 		return "unknown user";
 	if (p->is_tcp && !p->has_shown &&
-	    m->world.conf.require_token == CONF_TOKEN_ALWAYS) {
+	    w->conf.require_token == CONF_TOKEN_ALWAYS) {
 		p->lacks_token = true;
 		return "no token";
 	}
-	if ((!m->world.start.is_root && p->uid != geteuid()) || !map_user(m, c, p))
+	if ((!w->start.is_root && p->uid != geteuid()) || !map_user(w, c, p))
 		return "not a user of this server";
-	if ((why = find_refusal(m->world.policy, c, p)) != NULL) {
+	if ((why = find_refusal(w->policy, c, p)) != NULL) {
 		*by_list_out = true;
 		return why;
 	}
@@ -636,20 +637,20 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 
 /* A peer that its kernel credentials do not admit may present a token. */
 static bool
-may_show(const struct master *m, const struct peer *p)
+may_show(const struct world *w, const struct peer *p)
 {
 	return p->unfit == NULL && p->uplink == 0 && !p->has_shown &&
-	    tokens_any(m->world.tokens);
+	    tokens_any(w->tokens);
 }
 
 uint64_t
-policy_retain(const struct master *m, const struct peer *p, uint64_t ms)
+policy_retain(const struct world *w, const struct peer *p, uint64_t ms)
 {
 	const struct conf	*c;
 	struct conf		 room;
 	uint64_t		 max;
 
-	if ((c = policy_get(m, p, &room)) == NULL)
+	if ((c = policy_get(w, p, &room)) == NULL)
 		return 0;
 	max = c->detached_ttl_max > c->detached_ttl ? c->detached_ttl_max :
 	    c->detached_ttl;
@@ -659,33 +660,35 @@ policy_retain(const struct master *m, const struct peer *p, uint64_t ms)
 
 /* Whether that many more sessions would exceed a limit. */
 static bool
-is_too_much(const struct master *m, const struct conf *c,
-    const struct peer *p, size_t more)
+is_too_much(const struct world *w, const struct routes *rs,
+    const struct conf *c, const struct peer *p, size_t more)
 {
-	return route_count(m) + more > m->world.conf.max_sessions ||
-	    route_count_of(m, p->identity) + more > c->max_per_user;
+	return route_count(rs) + more > w->conf.max_sessions ||
+	    route_count_of(rs, p->identity) + more > c->max_per_user;
 }
 
 /* Several may have been admitted before any of them was open. */
 bool
-policy_exceeded(struct master *m, struct peer *p, bool operates)
+policy_exceeded(const struct world *w, const struct routes *rs,
+    const struct peer *p, bool operates)
 {
 	const struct conf	*c;
 	struct conf		 room;
 	bool			 is = true;
 
 	if (operates)
-		return route_operators(m) > LIMIT_OPERATORS ||
-		    route_operators_of(m, p->identity) > LIMIT_OPERATORS_USER;
-	if ((c = policy_get(m, p, &room)) != NULL) {
-		is = is_too_much(m, c, p, 0);
+		return route_operators(rs) > LIMIT_OPERATORS ||
+		    route_operators_of(rs, p->identity) > LIMIT_OPERATORS_USER;
+	if ((c = policy_get(w, p, &room)) != NULL) {
+		is = is_too_much(w, rs, c, p, 0);
 		policy_put(c, &room);
 	}
 	return is;
 }
 
 int
-policy_admit(struct master *m, struct peer *p, bool *full_out)
+policy_admit(struct world *w, const struct routes *rs, struct peer *p,
+    bool *full_out)
 {
 	const struct conf	*c;
 	struct conf		 room;
@@ -693,26 +696,26 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	bool			 by_list = false;
 
 	*full_out = p->lacks_token = false;
-	if ((c = policy_get(m, p, &room)) != NULL) {
-		why = policy_judge(m, c, p, &by_list);
-		*full_out = is_too_much(m, c, p, 1);
+	if ((c = policy_get(w, p, &room)) != NULL) {
+		why = policy_judge(w, c, p, &by_list);
+		*full_out = is_too_much(w, rs, c, p, 1);
 		policy_put(c, &room);
 	}
 	p->why = why;
-	p->must_show = why != NULL && c != NULL && may_show(m, p);
+	p->must_show = why != NULL && c != NULL && may_show(w, p);
 	if (why == NULL || p->must_show) {
 		assert(p->must_show || p->is_metrics || (p->known &&
-		    (m->world.start.is_root || p->uid == geteuid())));
+		    (w->start.is_root || p->uid == geteuid())));
 		return 0;
 	}
-	STAT_INC(&m->world, refused);
+	STAT_INC(w, refused);
 	if (by_list)
-		STAT_INC(&m->world, not_allowed);
+		STAT_INC(w, not_allowed);
 	log_info_with((struct log_member[]){
 	    { "event", "refused", 0 }, { "peer", p->text, 0 },
 	    { "why", why, 0 }, { NULL, NULL, 0 } },
 	    "%s: refused: %s", p->text, why);
-	audit_peer(m, p, (struct audit_what){ .event = AUDIT_session_refused,
+	audit_peer(w, p, (struct audit_what){ .event = AUDIT_session_refused,
 	    .why = why });
 	return c == NULL ? 503 : 403;
 }

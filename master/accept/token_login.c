@@ -13,20 +13,21 @@
 #include "master/accept/policy.h"
 #include "master/auth/penalty.h"
 #include "master/logs/audit.h"
+#include "master/world.h"
 
 #define NO_TOKEN	"no token"
 
 static uint32_t
-token_login_deny(struct child *c, const char *why, bool is_guess)
+token_login_deny(const struct token_login *l, struct child *c, const char *why,
+    bool is_guess)
 {
-	struct master	*m = c->master;
 	unsigned	 n;
 
-	STAT_INC(&m->world, denied);
-	n = penalties_add(m->penalties, peer_culprit(&c->peer), is_guess,
+	STAT_INC(l->world, denied);
+	n = penalties_add(l->penalties, peer_culprit(&c->peer), is_guess,
 	    clock_ms());
 	if (n > 0)
-		audit_peer(m, &c->peer, (struct audit_what){
+		audit_peer(l->world, &c->peer, (struct audit_what){
 		    .event = AUDIT_token_refused, .why = why,
 		    .count = AUDIT_N(n) });
 	if (n == 1)
@@ -42,7 +43,8 @@ token_login_deny(struct child *c, const char *why, bool is_guess)
  * 0, or an HTTP status.
  */
 static uint32_t
-grant_peer(const struct child *c, struct peer *p, bool *full_out)
+grant_peer(const struct token_login *l, const struct child *c, struct peer *p,
+    bool *full_out)
 {
 	const struct grant	*g = &c->grant;
 
@@ -50,7 +52,7 @@ grant_peer(const struct child *c, struct peer *p, bool *full_out)
 	*p = c->peer;
 	peer_grant(p, g->identity, g->user.uid, g->user.has_gid,
 	    g->user.gid);
-	return (uint32_t)policy_admit(c->master, p, full_out);
+	return (uint32_t)policy_admit(l->world, l->routes, p, full_out);
 }
 
 /* A client with kernel credentials is told why those do not admit it. */
@@ -65,10 +67,9 @@ explain_refusal(const struct peer *p, char why[TOKEN_LOGIN_WHY_MAX])
 
 /* Tell the client nothing of why a token is wrong: it could guess by that. */
 uint32_t
-token_login_judge(struct child *c, const void *shown, size_t len,
-    char why_out[TOKEN_LOGIN_WHY_MAX])
+token_login_judge(const struct token_login *l, struct child *c,
+    const void *shown, size_t len, char why_out[TOKEN_LOGIN_WHY_MAX])
 {
-	struct master	*m = c->master;
 	const char	*why;
 	struct peer	 p;
 	uint32_t	 status;
@@ -77,44 +78,44 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 	assert(c->token == CHILD_TOKEN_AWAITED && c->state == CHILD_GREETING);
 	if (len == 0) {
 		explain_refusal(&c->peer, why_out);
-		return token_login_deny(c, NO_TOKEN, false);
+		return token_login_deny(l, c, NO_TOKEN, false);
 	}
 	/* Verify nothing during a penalty, or guessing would not slow down. */
-	if (penalties_left(m->penalties, peer_culprit(&c->peer),
+	if (penalties_left(l->penalties, peer_culprit(&c->peer),
 	    clock_ms()) > 0) {
-		STAT_INC(&m->world, denied);
+		STAT_INC(l->world, denied);
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "too many wrong tokens");
 		return 429;
 	}
-	if ((why = tokens_judge(m->world.tokens, shown, len, (uint64_t)time(NULL),
-	    &c->grant, &is_guess)) != NULL) {
+	if ((why = tokens_judge(l->world->tokens, shown, len,
+	    (uint64_t)time(NULL), &c->grant, &is_guess)) != NULL) {
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", why);
-		return token_login_deny(c, why, is_guess);
+		return token_login_deny(l, c, why, is_guess);
 	}
-	if ((status = grant_peer(c, &p, &full)) != 0) {
+	if ((status = grant_peer(l, c, &p, &full)) != 0) {
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", p.why);
 		return status;
 	}
-	STAT_INC(&m->world, admitted);
+	STAT_INC(l->world, admitted);
 	log_info("%s: admitted as %s, uid %lu", c->peer.text,
 	    c->grant.identity, (unsigned long)p.uid);
-	audit_peer(m, &p, (struct audit_what){
+	audit_peer(l->world, &p, (struct audit_what){
 	    .event = AUDIT_token_accepted });
 	return 0;
 }
 
 void
-token_login_pass_on(struct child *c, int fd, const void *message, size_t len)
+token_login_pass_on(const struct token_login *l, struct child *c, int fd,
+    const void *message, size_t len)
 {
-	struct master	*m = c->master;
 	struct peer	 p;
 	bool		 full;
 
 	assert(c->token == CHILD_TOKEN_GOOD && c->state == CHILD_LEAVING);
 	assert(fd != -1);
 	/* A reload may have changed the settings since token_login_judge(). */
-	if (world_is_stopping(m) || grant_peer(c, &p, &full) != 0)
+	if (world_is_stopping(l->world) || grant_peer(l, c, &p, &full) != 0)
 		fd_close(&fd);
 	else
-		gate_admit(m->gate, fd, &p, full, message, len);
+		gate_admit(l->gate, fd, &p, full, message, len);
 }

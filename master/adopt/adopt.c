@@ -17,11 +17,13 @@
 #include "common/linux/ptree.h"
 #include "common/log.h"
 #include "common/rundirs.h"
+#include "master/adopt/handoff.h"
 #include "master/auth/peer_sandbox.h"
 #include "master/remote/remote.h"
 #include "master/workers/child.h"
 #include "master/workers/records.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 #define BACKLOG		4096
 #define TURN_MAX	64	/* workers accepted in one turn */
@@ -34,7 +36,11 @@ _Static_assert(1 + CGROUP_LIMITS == RECORDS_GROUPS &&
     "one is copied to the other");
 
 struct adopt {
-	struct master		*master;
+	struct world		*world;
+	struct children		*children;
+	struct routes		*routes;
+	struct remotes		*remotes;
+	const struct handoff	*handed;
 	/* Of the former master, until adopt_load(). */
 	bool			 is_former;
 	struct records_head	 head;
@@ -86,18 +92,23 @@ static const struct records_events	 records_events = {
 };
 
 struct adopt *
-adopt_new(struct master *m)
+adopt_new(struct world *w, struct children *cs, struct routes *rs,
+    struct remotes *us, const struct handoff *handed)
 {
 	struct adopt	*a;
 	char		 why[RECORDS_WHY];
 
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		return NULL;
-	a->master = m;
+	a->world = w;
+	a->children = cs;
+	a->routes = rs;
+	a->remotes = us;
+	a->handed = handed;
 	a->fd = -1;
-	if (m->world.rundir.path == NULL)
+	if (w->rundir.path == NULL)
 		return a;
-	switch (records_read(m->world.rundir.path, &a->head, &records_events, a,
+	switch (records_read(w->rundir.path, &a->head, &records_events, a,
 	    why)) {
 	case 1:
 		a->is_former = true;
@@ -105,9 +116,9 @@ adopt_new(struct master *m)
 		break;
 	case -1:
 		log_warnx("%s/" RECORDS_FILE " of the former daemon is not "
-		    "used: %s", m->world.rundir.path, why);
+		    "used: %s", w->rundir.path, why);
 		/* The former program is started again, and has them. */
-		if (m->handed.text[HANDOFF_FORMER] != NULL) {
+		if (handed->text[HANDOFF_FORMER] != NULL) {
 			free(a);
 			errno = EPROTO;
 			return NULL;
@@ -169,31 +180,31 @@ adopt_find_process(const struct record *r, int *pidfd_out)
 static void
 take_lost(struct adopt *a, struct record *r, const char *why)
 {
-	struct master	*m = a->master;
+	struct world	*w = a->world;
 	struct route	*lost;
 	bool		 is_opened = (r->flags & RECORD_OPENED) != 0;
 
 	log_warnx("session %u is lost: %s", r->number, why);
 	if (is_opened)
-		STAT_INC(&m->world, lost);
+		STAT_INC(w, lost);
 	r->kind = RECORD_LOST;
 	r->until = clock_ms() + r->detached_ttl;
 	r->flags &= ~(RECORD_ATTACHED | RECORD_OPENED);
 	/* Its client may know it already, even if the master did not. */
-	if ((lost = route_former(m, r, NULL)) != NULL && is_opened)
+	if ((lost = route_former(a->routes, r, NULL)) != NULL && is_opened)
 		route_audit(lost, (struct audit_what){
 		    .event = AUDIT_session_ended, .why = why });
 }
 
 /* Those of its worker are not swept. */
 static void
-keep_groups(struct master *m, struct record *r)
+keep_groups(struct adopt *a, struct record *r)
 {
 	struct cgroups_worker	 groups = { .v2 = r->group_v2,
 				    .v1 = r->group_v1 };
 
 	memcpy(groups.limit, r->limits, sizeof(groups.limit));
-	cgroups_keep(m->cgroups, &groups);
+	cgroups_keep(a->children->cgroups, &groups);
 	r->group_v2 = groups.v2;
 	r->group_v1 = groups.v1;
 }
@@ -201,28 +212,29 @@ keep_groups(struct master *m, struct record *r)
 static void
 take_session(struct adopt *a, struct record *r)
 {
-	struct master	*m = a->master;
-	struct child	*c;
-	int		 pidfd;
+	const struct world	*w = a->world;
+	struct child		*c;
+	int			 pidfd;
 
 	if (!adopt_find_process(r, &pidfd)) {
-		m->world.events->kill_range(m, r->marks);
+		w->events->kill_range(w->master, r->marks);
 		take_lost(a, r, "its worker died while there was no daemon");
 		return;
 	}
 	if ((r->flags & RECORD_ALONE) != 0) {
 		fd_close(&pidfd);
-		keep_groups(m, r);
+		keep_groups(a, r);
 		take_lost(a, r, "its OrphanTtl is 0");
 		return;
 	}
-	if ((c = child_former(&m->children, r->child, (pid_t)r->pid, pidfd)) == NULL) {
+	if ((c = child_former(a->children, r->child, (pid_t)r->pid, pidfd)) ==
+	    NULL) {
 		log_warn("session %u cannot be adopted", r->number);
 		fd_close(&pidfd);
 		return;
 	}
-	keep_groups(m, r);
-	if (route_former(m, r, c) == NULL) {
+	keep_groups(a, r);
+	if (route_former(a->routes, r, c) == NULL) {
 		log_warn("session %u cannot be adopted", r->number);
 		child_kill(c);
 		return;
@@ -233,7 +245,7 @@ take_session(struct adopt *a, struct record *r)
 static void
 take_tombstone(struct adopt *a, const struct record *r)
 {
-	if (r->until > clock_ms() && route_former(a->master, r, NULL) == NULL)
+	if (r->until > clock_ms() && route_former(a->routes, r, NULL) == NULL)
 		log_warn("session %u cannot be kept", r->number);
 }
 
@@ -243,8 +255,8 @@ keep_uplink(struct adopt *a, struct record *r)
 {
 	int	 slot = -1;
 
-	if (a->master->world.records != NULL &&
-	    records_put(a->master->world.records, &slot, r) == -1)
+	if (a->world->records != NULL &&
+	    records_put(a->world->records, &slot, r) == -1)
 		log_warn("uplink %u cannot be kept", r->number);
 	r->child = (uint32_t)slot;
 	a->uplinks++;
@@ -255,10 +267,10 @@ adopt_take_uplink(struct adopt *a, const struct record *r)
 {
 	int	 pidfd;
 
-	if (remote_has(a->master, (pid_t)r->pid) ||
+	if (remote_has(a->remotes, (pid_t)r->pid) ||
 	    !adopt_find_process(r, &pidfd))
 		return;
-	if (!remote_former(a->master, r, &pidfd)) {
+	if (!remote_former(a->remotes, r, &pidfd)) {
 		log_info("uplink %u of the former daemon is not wanted any "
 		    "more", r->number);
 		ptree_signal((pid_t)r->pid, pidfd, SIGKILL);
@@ -279,8 +291,8 @@ adopt_uplinks(struct adopt *a)
 			continue;
 		slot = (int)r->child;
 		adopt_take_uplink(a, r);
-		if (a->master->world.records != NULL)
-			records_drop(a->master->world.records, &slot);
+		if (a->world->records != NULL)
+			records_drop(a->world->records, &slot);
 	}
 	free(a->list);
 	a->list = NULL;
@@ -294,11 +306,11 @@ adopt_is_due(const struct adopt *a)
 
 	if (a == NULL)
 		return false;
-	TAILQ_FOREACH(r, &a->master->uplinks.list, entry)
+	TAILQ_FOREACH(r, &a->remotes->list, entry)
 		if (r->state == REMOTE_AWAITED)
 			return true;
 	return a->uplinks > 0 ||
-	    a->master->children.in_state[CHILD_AWAITED] > 0;
+	    a->children->in_state[CHILD_AWAITED] > 0;
 }
 
 static int
@@ -312,39 +324,39 @@ compare(const void *a, const void *b)
 static void
 begin_records(struct adopt *a)
 {
-	struct master		*m = a->master;
+	struct world		*w = a->world;
 	struct records_head	*h;
 
-	if ((m->world.records = records_new(m->world.rundir.path)) == NULL) {
+	if ((w->records = records_new(w->rundir.path)) == NULL) {
 		log_warn("%s/" RECORDS_FILE ": sessions will not survive this "
-		    "daemon", m->world.rundir.path);
+		    "daemon", w->rundir.path);
 		return;
 	}
-	h = records_head(m->world.records);
+	h = records_head(w->records);
 	h->deaths = a->deaths;
-	h->next_number = m->routes.next_number;
-	h->has_marks = m->world.sockmark != 0;
+	h->next_number = a->routes->next_number;
+	h->has_marks = w->sockmark != 0;
 }
 
 void
 adopt_load(struct adopt *a)
 {
-	struct master		*m = a->master;
+	struct world		*w = a->world;
 	struct cgroups_names	 groups;
 	struct records_head	*h;
-	bool			 is_upgrade = handoff_is_upgrade(&m->handed);
+	bool			 is_upgrade = handoff_is_upgrade(a->handed);
 	unsigned		 last;
 	size_t			 i;
 
-	if (m->world.rundir.path == NULL)
+	if (w->rundir.path == NULL)
 		return;
 	a->began = clock_ms();
 	a->deaths = a->is_former ? a->head.deaths + !is_upgrade : 0;
-	if (a->is_former && a->head.next_number > m->routes.next_number)
-		m->routes.next_number = a->head.next_number;
+	if (a->is_former)
+		routes_number(a->routes, a->head.next_number);
 	/* The same mark: it is made of the directory. */
 	if (a->is_former && a->head.has_marks != 0)
-		m->world.sockmark = peer_sandbox_brand(m->world.rundir.path);
+		w->sockmark = peer_sandbox_brand(w->rundir.path);
 	begin_records(a);
 	/* The list of sessions is in the order of their numbers. */
 	if (a->n > 0)
@@ -356,30 +368,28 @@ adopt_load(struct adopt *a)
 			keep_uplink(a, &a->list[i]);
 		else
 			take_tombstone(a, &a->list[i]);
-	last = cgroups_sweep(m->cgroups);
-	if (last > m->children.next_id)
-		m->children.next_id = last;
+	last = cgroups_sweep(a->children->cgroups);
+	if (last > a->children->next_id)
+		a->children->next_id = last;
 	if (a->is_former && !is_upgrade)
 		log_info("a former daemon (%s) was killed here: %zu of its "
 		    "sessions go on", a->head.program, a->taken);
-	if (m->world.records == NULL)
+	if (w->records == NULL)
 		return;
-	h = records_head(m->world.records);
-	cgroups_names(m->cgroups, &groups);
+	h = records_head(w->records);
+	cgroups_names(a->children->cgroups, &groups);
 	memcpy(h->group, &groups, sizeof(groups));
-	if (records_publish(m->world.records) == -1) {
+	if (records_publish(w->records) == -1) {
 		log_warn("%s/" RECORDS_FILE ": sessions will not survive this "
-		    "daemon", m->world.rundir.path);
-		records_free(&m->world.records, false);
+		    "daemon", w->rundir.path);
+		records_free(&w->records, false);
 	}
 }
 
 void
 adopt_on_adopted(struct adopt *a)
 {
-	struct master	*m = a->master;
-
-	if (m->children.in_state[CHILD_AWAITED] == 0)
+	if (a->children->in_state[CHILD_AWAITED] == 0)
 		log_info("the sessions of the former daemon have been adopted, "
 		    "in %llu ms",
 		    (unsigned long long)(clock_ms() - a->began));
@@ -417,11 +427,11 @@ judge(struct adopt *a, int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
 	    cred.pid <= 1)
 		return 1;
-	if ((c = child_by_pid(&a->master->children, cred.pid)) != NULL)
+	if ((c = child_by_pid(a->children, cred.pid)) != NULL)
 		return c->state == CHILD_AWAITED && c->chan == NULL &&
 		    c->route != NULL && is_process(&cred, c->route->uid,
 		    c->pidfd) ? child_come(c, fd) : 1;
-	if ((r = remote_find_awaited(a->master, cred.pid)) != NULL)
+	if ((r = remote_find_awaited(a->remotes, cred.pid)) != NULL)
 		return is_process(&cred, r->pid_uid, r->pidfd) ?
 		    remote_come(r, fd) : 1;
 	return 1;
@@ -430,7 +440,7 @@ judge(struct adopt *a, int fd)
 static void
 refuse(struct adopt *a)
 {
-	STAT_INC(&a->master->world, not_adopted);
+	STAT_INC(a->world, not_adopted);
 	if (a->refused++ < REFUSED_LOG)
 		log_info("a process that is no session of a former daemon was "
 		    "refused");
@@ -471,20 +481,20 @@ adopt_on_pause(void *arg)
 int
 adopt_listen(struct adopt *a)
 {
-	struct master	*m = a->master;
+	struct world	*w = a->world;
 
-	if (m->world.rundir.path == NULL)
+	if (w->rundir.path == NULL)
 		return 0;
-	if ((a->fd = rundirs_listen(m->world.rundir.path, RUNDIRS_ADOPT,
-	    m->world.start.is_root ? 0111 : 0177, BACKLOG)) == -1)
+	if ((a->fd = rundirs_listen(w->rundir.path, RUNDIRS_ADOPT,
+	    w->start.is_root ? 0111 : 0177, BACKLOG)) == -1)
 		return -1;
-	timer_init(&a->pause_ev, m->world.base, adopt_on_pause, a);
-	io_init(&a->accept_ev, m->world.base, a->fd, EV_READ | EV_PERSIST,
+	timer_init(&a->pause_ev, w->base, adopt_on_pause, a);
+	io_init(&a->accept_ev, w->base, a->fd, EV_READ | EV_PERSIST,
 	    adopt_on_accept, a);
-	if (asprintf(&a->path, "%s/" RUNDIRS_ADOPT, m->world.rundir.path) != -1 &&
+	if (asprintf(&a->path, "%s/" RUNDIRS_ADOPT, w->rundir.path) != -1 &&
 	    io_start(&a->accept_ev) == 0)
 		return 0;
-	log_warn("%s/" RUNDIRS_ADOPT, m->world.rundir.path);
+	log_warn("%s/" RUNDIRS_ADOPT, w->rundir.path);
 	return -1;
 }
 

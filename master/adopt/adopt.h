@@ -6,12 +6,18 @@
 #pragma once
 
 #include "master/workers/cgroups.h"
-#include "master/world.h"
 
 struct adopt;
+struct children;
+struct handoff;
+struct remotes;
+struct routes;
+struct world;
 
 /* Read the records of the former master.  NULL with errno. */
-struct adopt	*adopt_new(struct master *m);
+struct adopt	*adopt_new(struct world *w, struct children *cs,
+		    struct routes *rs, struct remotes *us,
+		    const struct handoff *handed);
 void		 adopt_free(struct adopt **ap);
 
 /* The names of its control groups, or NULL. */

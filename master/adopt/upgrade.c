@@ -28,6 +28,7 @@
 #include "master/workers/child.h"
 #include "master/workers/records.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 #define NAME		"execsrvd "	/* before the version */
 #define OUTPUT_MAX	1024	/* bytes of what it says of itself */
@@ -43,7 +44,7 @@ enum upgrade_state {
 };
 
 struct upgrade {
-	struct master			*master;
+	struct upgrade_parts		 of;
 	const struct upgrade_events	*events;
 	enum upgrade_state		 state;
 	bool				 only_check;
@@ -66,19 +67,20 @@ static void	 upgrade_on_timer(void *);
 static void	 upgrade_on_output(void *);
 
 struct upgrade *
-upgrade_new(struct master *m, const struct upgrade_events *events)
+upgrade_new(const struct upgrade_parts *parts,
+    const struct upgrade_events *events)
 {
-	const char	*pid = m->handed.text[HANDOFF_WATCHER];
+	const char	*pid = parts->handed->text[HANDOFF_WATCHER];
 	struct upgrade	*u;
 
 	if ((u = calloc(1, sizeof(*u))) == NULL)
 		return NULL;
-	u->master = m;
+	u->of = *parts;
 	u->events = events;
 	u->fd = -1;
-	u->watch = handoff_take(&m->handed, HANDOFF_WATCHER);
+	u->watch = handoff_take(parts->handed, HANDOFF_WATCHER);
 	u->watcher = pid != NULL ? (pid_t)atol(pid) : 0;
-	timer_init(&u->timer, m->world.base, upgrade_on_timer, u);
+	timer_init(&u->timer, parts->world->base, upgrade_on_timer, u);
 	return u;
 }
 
@@ -109,8 +111,8 @@ upgrade_tell(struct upgrade *u, const char *to, const char *why)
 
 	if (why != NULL)
 		log_warnx("upgrade: %s", why);
-	r.sessions = u->master->children.in_state[CHILD_SERVING];
-	u->events->on_result(u->master, &r);
+	r.sessions = u->of.children->in_state[CHILD_SERVING];
+	u->events->on_result(u->of.world->master, &r);
 }
 
 static void
@@ -121,7 +123,7 @@ upgrade_fail(struct upgrade *u, const char *why)
 	timer_stop(&u->timer);
 	io_stop(&u->output_ev);
 	fd_close(&u->fd);
-	listen_hold(u->master, false);
+	listen_hold(u->of.listeners, false);
 	upgrade_tell(u, "", why);
 }
 
@@ -130,7 +132,7 @@ upgrade_fail(struct upgrade *u, const char *why)
 static void NORETURN
 checker_run(const struct upgrade *u, const char *rundir, int output)
 {
-	const struct handoff_program	*p = u->master->world.start.program;
+	const struct handoff_program	*p = u->of.world->start.program;
 	bool				 is_word;
 	char				**argv;
 	size_t				 n = 0, i, k = 0;
@@ -164,7 +166,7 @@ checker_run(const struct upgrade *u, const char *rundir, int output)
 static int
 checker_start(struct upgrade *u)
 {
-	struct master	*m = u->master;
+	struct world	*w = u->of.world;
 	int		 pair[2];
 
 	assert(u->checker == 0 && u->fd == -1);
@@ -174,11 +176,11 @@ checker_start(struct upgrade *u)
 	if ((u->checker = fork()) == 0) {
 		if (fd_nonblock(pair[1], 0) == -1)
 			_exit(1);
-		checker_run(u, m->world.rundir.path, pair[1]);
+		checker_run(u, w->rundir.path, pair[1]);
 	}
 	fd_close(&pair[1]);
 	u->fd = pair[0];
-	io_init(&u->output_ev, m->world.base, u->fd, EV_READ | EV_PERSIST,
+	io_init(&u->output_ev, w->base, u->fd, EV_READ | EV_PERSIST,
 	    upgrade_on_output, u);
 	if (u->checker != -1 && io_start(&u->output_ev) == 0)
 		return 0;
@@ -230,7 +232,7 @@ upgrade_on_checked(struct upgrade *u)
 	log_info("upgrade: to execsrvd %s", version);
 	u->state = UPGRADE_QUIET;
 	u->until = clock_ms() + LIMIT_UPGRADE_QUIET;
-	listen_hold(u->master, true);
+	listen_hold(u->of.listeners, true);
 	timer_set(&u->timer, 0);
 }
 
@@ -307,18 +309,19 @@ put_sockets(struct handoff_lines *l, const struct listener_list *list,
 static int
 upgrade_put_all(const struct upgrade *u, struct handoff_lines *l)
 {
-	struct master	*m = u->master;
+	const struct world	*w = u->of.world;
+	int			 control = u->events->control(w->master);
 
-	if (put_sockets(l, &m->listen.list, HANDOFF_LISTEN) == -1 ||
-	    put_sockets(l, &m->listen.metrics, HANDOFF_METRICS) == -1 ||
-	    handoff_put(l, HANDOFF_CONTROL, u->events->control(m), "") == -1 ||
-	    handoff_put(l, HANDOFF_MONITOR, m->monitor, "") == -1 ||
-	    handoff_put(l, HANDOFF_CREDENTIAL, m->world.start.program->credential,
+	if (put_sockets(l, &u->of.listeners->list, HANDOFF_LISTEN) == -1 ||
+	    put_sockets(l, &u->of.listeners->metrics, HANDOFF_METRICS) == -1 ||
+	    handoff_put(l, HANDOFF_CONTROL, control, "") == -1 ||
+	    handoff_put(l, HANDOFF_MONITOR, u->of.monitor, "") == -1 ||
+	    handoff_put(l, HANDOFF_CREDENTIAL, w->start.program->credential,
 	    "") == -1)
 		return -1;
-	return handoff_put(l, HANDOFF_PROGRAM, -1, m->world.start.program->path) ==
-	    -1 ? -1 : handoff_put(l, HANDOFF_LOCK, m->world.rundir.lock,
-	    m->world.rundir.path);
+	return handoff_put(l, HANDOFF_PROGRAM, -1, w->start.program->path) ==
+	    -1 ? -1 : handoff_put(l, HANDOFF_LOCK, w->rundir.lock,
+	    w->rundir.path);
 }
 
 static void
@@ -335,10 +338,10 @@ redo_settings(void)
 static int
 upgrade_exec(struct upgrade *u, struct handoff_lines *l)
 {
-	struct master		*m = u->master;
-	int			 asker = u->events->asker(m);
-	struct watcher_task	 t = { m->world.start.program, l, m->sdnotify, asker,
-				    checker_version(u) };
+	struct world		*w = u->of.world;
+	int			 asker = u->events->asker(w->master);
+	struct watcher_task	 t = { w->start.program, l, u->of.sdnotify,
+				    asker, checker_version(u) };
 	char			 text[24];
 	int			 error;
 
@@ -351,13 +354,13 @@ upgrade_exec(struct upgrade *u, struct handoff_lines *l)
 	if (handoff_put(l, HANDOFF_WATCHER, u->watch, text) == 0 &&
 	    handoff_put(l, HANDOFF_FORMER, -1, PACKAGE_VERSION) == 0 &&
 	    handoff_put(l, HANDOFF_ASKER, asker, "") == 0) {
-		monitor_upgrades(m->monitor);
-		payload_undo(&m->payload, &m->world.start.nofile);
+		monitor_upgrades(u->of.monitor);
+		u->events->undo(w->master);
 		signals_default();
-		handoff_exec(m->world.start.program, l);
+		handoff_exec(w->start.program, l);
 		error = errno;
 		redo_settings();
-		monitor_serves(m->monitor);
+		monitor_serves(u->of.monitor);
 		errno = error;
 	}
 	error = errno;
@@ -389,19 +392,19 @@ static void
 upgrade_settled(struct upgrade *u)
 {
 	assert(u->state == UPGRADE_SETTLING);
-	struct master		*m = u->master;
+	struct world		*w = u->of.world;
 	struct upgrade_result	 r = {
-		.from = m->handed.text[HANDOFF_FORMER],
+		.from = u->of.handed->text[HANDOFF_FORMER],
 		.to = PACKAGE_VERSION,
-		.sessions = m->children.in_state[CHILD_SERVING],
-		.why = m->handed.text[HANDOFF_FAILED],
-		.asker = handoff_take(&m->handed, HANDOFF_ASKER)
+		.sessions = u->of.children->in_state[CHILD_SERVING],
+		.why = u->of.handed->text[HANDOFF_FAILED],
+		.asker = handoff_take(u->of.handed, HANDOFF_ASKER)
 	};
 	char			 why[256];
 
 	u->state = UPGRADE_IDLE;
 	timer_stop(&u->timer);
-	monitor_serves(m->monitor);
+	monitor_serves(u->of.monitor);
 	watcher_end(&u->watch);
 	if (r.why != NULL) {
 		snprintf(why, sizeof(why), "%s; execsrvd " PACKAGE_VERSION
@@ -412,19 +415,17 @@ upgrade_settled(struct upgrade *u)
 		log_info("upgrade: execsrvd %s was replaced by %s: %zu "
 		    "sessions go on", r.from, r.to, r.sessions);
 	}
-	u->events->on_result(m, &r);
+	u->events->on_result(w->master, &r);
 }
 
 void
 upgrade_serves(struct upgrade *u)
 {
-	struct master	*m = u->master;
-
 	assert(u->state == UPGRADE_IDLE);
-	if (!handoff_is_upgrade(&m->handed))
+	if (!handoff_is_upgrade(u->of.handed))
 		return;
 	u->state = UPGRADE_SETTLING;
-	u->awaited = m->children.in_state[CHILD_AWAITED];
+	u->awaited = u->of.children->in_state[CHILD_AWAITED];
 	timer_set(&u->timer, LIMIT_UPGRADE * 3 / 4);
 	upgrade_on_adopted(u);
 }
@@ -433,23 +434,24 @@ void
 upgrade_on_adopted(struct upgrade *u)
 {
 	if (u->state == UPGRADE_SETTLING &&
-	    u->master->children.in_state[CHILD_AWAITED] == 0)
+	    u->of.children->in_state[CHILD_AWAITED] == 0)
 		upgrade_settled(u);
 }
 
 /* Whether no connection is on its way to a session. */
 static bool
-upgrade_is_quiet(const struct master *m)
+upgrade_is_quiet(const struct upgrade *u)
 {
-	return gate_waiting(m->gate) == 0 && gate_greeting(m->gate) == 0 &&
-	    m->children.in_state[CHILD_HANDING] == 0;
+	const struct gate	*g = u->of.gate;
+
+	return gate_waiting(g) == 0 && gate_greeting(g) == 0 &&
+	    u->of.children->in_state[CHILD_HANDING] == 0;
 }
 
 static void
 upgrade_on_timer(void *arg)
 {
 	struct upgrade	*u = arg;
-	struct master	*m = u->master;
 
 	switch (u->state) {
 	case UPGRADE_CHECKING:
@@ -458,7 +460,7 @@ upgrade_on_timer(void *arg)
 		upgrade_fail(u, "the new program did not check itself in time");
 		break;
 	case UPGRADE_QUIET:
-		if (upgrade_is_quiet(m) || clock_ms() >= u->until)
+		if (upgrade_is_quiet(u) || clock_ms() >= u->until)
 			upgrade_change(u);
 		else
 			timer_set(&u->timer, LOOK_MS);
@@ -466,7 +468,7 @@ upgrade_on_timer(void *arg)
 	case UPGRADE_SETTLING:
 		/* A session that is stopped comes later. */
 		if (u->watch == -1 || u->awaited == 0 ||
-		    m->children.in_state[CHILD_AWAITED] < u->awaited) {
+		    u->of.children->in_state[CHILD_AWAITED] < u->awaited) {
 			upgrade_settled(u);
 			break;
 		}
@@ -490,11 +492,11 @@ upgrade_stop(struct upgrade *u)
 
 /* Whether a session would not come back. */
 static bool
-has_alone(const struct master *m)
+has_alone(const struct children *cs)
 {
 	const struct child	*c;
 
-	TAILQ_FOREACH(c, &m->children.list, entry)
+	TAILQ_FOREACH(c, &cs->list, entry)
 		if (c->is_alone && c->route != NULL && c->route->opened)
 			return true;
 	return false;
@@ -504,26 +506,26 @@ has_alone(const struct master *m)
 static const char *
 upgrade_hindrance(const struct upgrade *u)
 {
-	const struct master	*m = u->master;
+	const struct world	*w = u->of.world;
 
 	if (u->state != UPGRADE_IDLE || u->checker != 0)
 		return "an upgrade is under way";
-	if (world_is_stopping(m))
+	if (world_is_stopping(w))
 		return "the server is stopping";
-	if (m->world.records == NULL)
+	if (w->records == NULL)
 		return "there is no run directory: sessions would be lost";
-	if (has_alone(m))
+	if (has_alone(u->of.children))
 		return "OrphanTtl is 0: sessions would be lost";
 	/* Nobody could start the former program again. */
 	if (getpid() == 1)
 		return "process 1 of a container cannot be replaced";
-	if (m->payload.argv != NULL || m->world.start.is_stdio)
+	if (u->events->has_command(w->master) || w->start.is_stdio)
 		return "the server ends with its command or its standard input";
-	if (remote_reads_stdin(m))
+	if (remote_reads_stdin(u->of.uplinks))
 		return "credentials come by standard input";
-	if (sdnotify_is_given(m->sdnotify))
+	if (sdnotify_is_given(u->of.sdnotify))
 		return "the server belongs to another program (--notify-fd)";
-	if (m->world.start.program->path[0] == '\0')
+	if (w->start.program->path[0] == '\0')
 		return "the path of the program is not known";
 	return NULL;
 }

@@ -8,7 +8,14 @@
 #include <sys/types.h>
 
 #include "master/adopt/handoff.h"
-#include "master/world.h"
+
+struct children;
+struct gate;
+struct listeners;
+struct master;
+struct remotes;
+struct sdnotify;
+struct world;
 
 /* The switch with which a program checks itself; the run directory follows. */
 #define UPGRADE_CHECK	"--check-upgrade"
@@ -29,10 +36,28 @@ struct upgrade_events {
 	/* Descriptors: the control socket, who asked (-1: a signal). */
 	int	(*control)(const struct master *m);
 	int	(*asker)(const struct master *m);
+
+	/* Whether the server ends with a command of its own. */
+	bool	(*has_command)(const struct master *m);
+
+	/* Undo what was set for this process alone, before it executes. */
+	void	(*undo)(const struct master *m);
+};
+
+/* What it needs, owned by others. */
+struct upgrade_parts {
+	struct world		*world;
+	struct children		*children;
+	struct listeners	*listeners;
+	const struct gate	*gate;
+	const struct remotes	*uplinks;
+	struct handoff		*handed;
+	struct sdnotify		*sdnotify;	/* or NULL */
+	int			 monitor;	/* its channel, or -1 */
 };
 
 /* NULL with errno. */
-struct upgrade	*upgrade_new(struct master *m,
+struct upgrade	*upgrade_new(const struct upgrade_parts *parts,
 		    const struct upgrade_events *events);
 void		 upgrade_free(struct upgrade **up);
 

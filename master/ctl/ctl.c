@@ -85,7 +85,7 @@ set_group(const struct ctl *c)
 	struct conf_error	 e;
 	gid_t			 gid;
 
-	if (find_group(&c->master->world.conf, &gid, &e) == -1) {
+	if (find_group(&c->world->conf, &gid, &e) == -1) {
 		log_warnx("%s", e.text);
 		return -1;
 	}
@@ -99,15 +99,14 @@ set_group(const struct ctl *c)
 static int
 open_socket(struct ctl *c)
 {
-	bool	 for_all = c->master->world.start.is_root &&
-		    c->master->world.conf.control_group[0] == '\0';
+	bool	 for_all = c->world->start.is_root &&
+		    c->world->conf.control_group[0] == '\0';
 
 	/*
 	 * A user sees and ends sessions of that user only (ctl_may_see()), and
 	 * sandboxed commands are refused, so a root server needs no group.
 	 */
-	c->fd = handoff_take(&c->master->handed, HANDOFF_CONTROL);
-	if (c->fd == -1 && (c->fd = rundirs_listen(c->master->world.rundir.path,
+	if (c->fd == -1 && (c->fd = rundirs_listen(c->world->rundir.path,
 	    CTL_SOCKET, for_all ? 0111 : 0117, CTL_CLIENTS_MAX)) == -1)
 		return -1;
 	return set_group(c);
@@ -116,7 +115,7 @@ open_socket(struct ctl *c)
 static int
 start_accepting(struct ctl *c)
 {
-	struct event_base	*base = c->master->world.base;
+	struct event_base	*base = c->world->base;
 
 	timer_init(&c->pause_ev, base, ctl_on_pause, c);
 	io_init(&c->accept_ev, base, c->fd, EV_READ | EV_PERSIST, ctl_on_accept,
@@ -126,18 +125,22 @@ start_accepting(struct ctl *c)
 }
 
 struct ctl *
-ctl_new(struct master *m)
+ctl_new(struct world *w, struct routes *rs, struct children *cs, int fd)
 {
 	struct ctl	*c;
 
-	if ((c = calloc(1, sizeof(*c))) == NULL)
+	if ((c = calloc(1, sizeof(*c))) == NULL) {
+		fd_close(&fd);
 		return NULL;
-	c->master = m;
-	c->fd = -1;
+	}
+	c->world = w;
+	c->routes = rs;
+	c->children = cs;
+	c->fd = fd;
 	TAILQ_INIT(&c->clients);
-	if (m->world.rundir.path == NULL)
+	if (w->rundir.path == NULL)
 		return c;		/* no control socket */
-	if (asprintf(&c->path, "%s/%s", m->world.rundir.path, CTL_SOCKET) == -1)
+	if (asprintf(&c->path, "%s/%s", w->rundir.path, CTL_SOCKET) == -1)
 		c->path = NULL;
 	if (c->path == NULL || open_socket(c) == -1 ||
 	    start_accepting(c) == -1)
@@ -165,7 +168,7 @@ drop_all_awaited(struct ctl_client *c)
 static void
 client_free(struct ctl_client *cl)
 {
-	struct master	*m = cl->ctl->master;
+	struct world	*w = cl->ctl->world;
 
 	assert(cl->ctl->nclients > 0 && cl->in == NULL);
 	audit_act(cl, "unknown", "execsrvctl did not wait");
@@ -179,7 +182,7 @@ client_free(struct ctl_client *cl)
 	buf_fini(&cl->text);
 	drop_batch(cl);
 	free(cl);
-	reserve_fill(&m->world.reserve);
+	reserve_fill(&w->reserve);
 }
 
 void
@@ -220,7 +223,7 @@ ctl_end_waits(struct ctl *c, const char *why)
 struct master *
 ctl_master(const struct ctl *c)
 {
-	return c->master;
+	return c->world->master;
 }
 
 /* --- operators --- */
@@ -303,12 +306,12 @@ ctl_on_late(void *arg)
 	}
 	if (cl->on_acted != NULL) {
 		a = map_first(&cl->awaited);
-		conclude(cl, child_by_id(&cl->ctl->master->children, a->id), CTL_LATE,
+		conclude(cl, child_by_id(cl->ctl->children, a->id), CTL_LATE,
 		    NULL);
 		return;
 	}
 	while ((a = map_first(&cl->awaited)) != NULL) {
-		child = child_by_id(&cl->ctl->master->children, a->id);
+		child = child_by_id(cl->ctl->children, a->id);
 		drop_awaited(cl, a);
 		if (child != NULL && child->route != NULL &&
 		    ctl_may_see(cl, child->route))
@@ -342,8 +345,8 @@ ctl_add(struct ctl *c, int fd, const struct ctl_who *who)
 	map_init(&cl->awaited);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
-	timer_init(&cl->late_ev, c->master->world.base, ctl_on_late, cl);
-	if ((cl->chan = chan_new(c->master->world.base, fd, IPC_ROLE_MASTER,
+	timer_init(&cl->late_ev, c->world->base, ctl_on_late, cl);
+	if ((cl->chan = chan_new(c->world->base, fd, IPC_ROLE_MASTER,
 	    IPC_ROLE_OPERATOR, ctl_on_request, on_client_end, cl)) == NULL) {
 		fd_close(&fd);
 		client_free(cl);
@@ -402,9 +405,9 @@ ctl_on_accept(void *arg)
 	struct ctl	*c = arg;
 
 	assert(c->fd != -1 && !timer_is_set(&c->pause_ev));
-	reserve_release(&c->master->world.reserve);
+	reserve_release(&c->world->reserve);
 	accept_one(c, c->fd);
-	reserve_fill(&c->master->world.reserve);
+	reserve_fill(&c->world->reserve);
 }
 
 bool
@@ -497,7 +500,7 @@ audit_act(struct ctl_client *c, const char *result, const char *why)
 	c->is_act = false;
 	c->act.result = result;
 	c->act.why = why;
-	audit(c->ctl->master, &c->act);
+	audit(c->ctl->world, &c->act);
 }
 
 void
@@ -527,7 +530,7 @@ ctl_find(struct ctl_client *c, const char *name)
 	char		 why[96];
 
 	assert(c->in != NULL);
-	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
+	TAILQ_FOREACH(r, &c->ctl->routes->list, entry) {
 		if (!r->opened || !is_named(r, name))
 			continue;
 		if (!ctl_may_see(c, r)) {
@@ -699,7 +702,7 @@ end_table(struct ctl_client *c)
 		ctl_put_end(c, 0, NULL);
 		return;
 	}
-	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry)
+	TAILQ_FOREACH(r, &c->ctl->routes->list, entry)
 		if (r->number == c->only && r->owner == NULL) {
 			c->on_report(c, r, NULL);
 			ctl_put_end(c, 0, NULL);
@@ -756,7 +759,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 	c->only = only != NULL ? only->number : 0;
 	c->has_row = false;
 	c->on_report = on_report;
-	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
+	TAILQ_FOREACH(r, &c->ctl->routes->list, entry) {
 		if (!ctl_may_see(c, r) || (only != NULL && r != only))
 			continue;
 		if (r->owner == NULL || r->owner->chan == NULL) {

@@ -6,19 +6,26 @@
 #pragma once
 
 #include "master/workers/child.h"
-#include "master/world.h"
 
 #define CTL_SOCKET	"control.sock"	/* in the run directory */
 
 struct audit_what;
+struct conf;
+struct conf_error;
 struct ctl;
+struct routes;
+struct world;
 
 /* Check ControlGroup.  0, or -1 with the reason in e. */
 int		 ctl_check(const struct conf *c, struct conf_error *e)
 		    MUST_CHECK;
 
-/* Listen in the run directory.  NULL after a line in the log. */
-struct ctl	*ctl_new(struct master *m);
+/*
+ * Listen in the run directory; fd (taken): the socket is open already, or -1.
+ * NULL after a line in the log.
+ */
+struct ctl	*ctl_new(struct world *w, struct routes *rs,
+		    struct children *cs, int fd);
 void		 ctl_free(struct ctl **cp);
 
 struct upgrade_result;

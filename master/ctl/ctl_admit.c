@@ -34,11 +34,11 @@ ctl_is_inside(int fd, pid_t pid)
 
 /* Whether only our user can enter the run directory. */
 static bool
-ctl_is_ours_alone(const struct master *m)
+ctl_is_ours_alone(const struct world *w)
 {
 	struct stat	 st;
 
-	return !m->world.start.is_root && stat(m->world.rundir.path, &st) == 0 &&
+	return !w->start.is_root && stat(w->rundir.path, &st) == 0 &&
 	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
@@ -46,8 +46,8 @@ ctl_is_ours_alone(const struct master *m)
 static uid_t
 user_of(const struct ctl *c, uid_t uid)
 {
-	return idmap_is_user(&c->master->world.start.idmap, uid) ||
-	    ctl_is_ours_alone(c->master) ? uid : NOBODY;
+	return idmap_is_user(&c->world->start.idmap, uid) ||
+	    ctl_is_ours_alone(c->world) ? uid : NOBODY;
 }
 
 /* Whether there is room for one more client; others leave some for root. */

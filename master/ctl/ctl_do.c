@@ -14,6 +14,7 @@
 #include "master/adopt/upgrade.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/drain.h"
+#include "master/parts.h"
 #include "master/reload.h"
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
@@ -310,16 +311,16 @@ ctl_drain(struct ctl_client *c)
 
 	ctl_act(c);
 	ctl_audit(c, "drains the server");
-	if (!world_is_stopping(m))
+	if (!world_is_stopping(&m->world))
 		drain_start(&m->drain, m->world.conf.drain_timeout);
 	ctl_put_head(c, columns);
 	if (c->in->option) {
 		ctl_act_done(c);
 		c->waits = true;	/* ctl_on_end() goes on */
 	} else {
-		ctl_row_text(&row, world_is_stopping(m) ? "stopping" :
+		ctl_row_text(&row, world_is_stopping(&m->world) ? "stopping" :
 		    "draining");
-		ctl_row_number(&row, route_count(m));
+		ctl_row_number(&row, route_count(&m->routes));
 		ctl_put_row(c, &row);
 		ctl_put_end(c, 0, NULL);
 	}
@@ -335,7 +336,7 @@ ctl_undrain(struct ctl_client *c)
 
 	ctl_act(c);
 	ctl_audit(c, "lets the server admit sessions again");
-	if (world_is_stopping(m)) {
+	if (world_is_stopping(&m->world)) {
 		ctl_put_end(c, 1, "the server is stopping");
 		return;
 	}
@@ -395,7 +396,7 @@ ctl_reload(struct ctl_client *c)
 		return;
 	}
 	ctl_audit(c, "reload");
-	if (world_is_stopping(m)) {
+	if (world_is_stopping(&m->world)) {
 		ctl_put_end(c, 1, "the server is stopping");
 		return;
 	}

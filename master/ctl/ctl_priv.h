@@ -9,6 +9,7 @@
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 #define CTL_CELLS_MAX	48	/* columns of a table */
 #define CTL_BATCH	1024	/* cells that go in one message */
@@ -21,7 +22,9 @@
 struct ctl_client;
 
 struct ctl {
-	struct master			*master;
+	struct world			*world;
+	struct routes			*routes;
+	struct children			*children;
 	int				 fd;
 	char				*path;
 	struct io			 accept_ev;

@@ -15,6 +15,7 @@
 #include "master/adopt/adopt.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/ctl/gauges.h"
+#include "master/parts.h"
 #include "master/remote/remote.h"
 #include "master/workers/cgroups.h"
 #include "master/workers/membudget.h"
@@ -112,8 +113,8 @@ ctl_status(struct ctl_client *c)
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, PACKAGE_VERSION);
 	ctl_row_number(&row, (uint64_t)getpid());
-	ctl_row_text(&row, world_is_stopping(m) ? "stopping" : m->drain.is_on ?
-	    "draining" : "running");
+	ctl_row_text(&row, world_is_stopping(&m->world) ? "stopping" :
+	    m->drain.is_on ? "draining" : "running");
 	ctl_row_text(&row, m->world.events->is_ready(m) ? "yes" : "no");
 	ctl_row_number(&row, (clock_ms() - m->world.start.at) / 1000);
 	put_user(&row, geteuid());
@@ -126,7 +127,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_text(&row, m->world.sockmark == 0 ? "" :
 	    peer_way_name(m->world.peer_way));
 	ctl_row_text(&row, m->world.rundir.path);
-	audit = audit_describe(m);
+	audit = audit_describe(&m->world);
 	ctl_row_text(&row, audit != NULL ? audit : "");
 	free(audit);
 	ctl_row_text(&row, m->world.conf.transcript_dir);

@@ -33,7 +33,7 @@ may_hear(const struct ctl_client *cl, const struct audit_what *what)
 
 	if (cl->who.sees_all || !what->session.is_set)
 		return cl->who.sees_all;
-	TAILQ_FOREACH(r, &cl->ctl->master->routes.list, entry)
+	TAILQ_FOREACH(r, &cl->ctl->routes->list, entry)
 		if (r->number == what->session.n)
 			return ctl_may_see(cl, r);
 	return false;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "master/accept/gate.h"
+#include "master/parts.h"
 #include "master/remote/remote.h"
 #include "master/workers/child.h"
 #include "master/workers/membudget.h"

@@ -3,7 +3,9 @@
 
 #include <stdint.h>
 
-#include "master/world.h"
+#include "master/stats.h"
+
+struct master;
 
 void	 gauges_take(const struct master *m, uint64_t gauges[GAUGES]);
 

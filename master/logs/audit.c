@@ -118,33 +118,33 @@ audit_name_of(const struct audit *a)
 }
 
 int
-audit_init(struct master *m)
+audit_init(struct world *w)
 {
 	unsigned char		 bits[RUN_LEN / 2];
 	struct conf_error	 e;
 	struct audit		*a;
 
-	if (audit_check(&m->world.conf, &e) == -1) {
+	if (audit_check(&w->conf, &e) == -1) {
 		log_warnx("%s", e.text);
 		return -1;
 	}
-	if (is_none(m->world.conf.audit_log))
+	if (is_none(w->conf.audit_log))
 		return 0;
-	assert(m->world.logs.audit == NULL);
+	assert(w->logs.audit == NULL);
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		goto fail;
 	a->fd = -1;
 	buf_init(&a->line, LINE_MAX_);
 	randombytes_buf(bits, sizeof(bits));
 	sodium_bin2hex(a->run, sizeof(a->run), bits, sizeof(bits));
-	if ((!is_syslog(m->world.conf.audit_log) &&
-	    (a->path = strdup(m->world.conf.audit_log)) == NULL) ||
+	if ((!is_syslog(w->conf.audit_log) &&
+	    (a->path = strdup(w->conf.audit_log)) == NULL) ||
 	    (a->fd = audit_open_log(a)) == -1)
 		goto fail;
-	m->world.logs.audit = a;
+	w->logs.audit = a;
 	return 0;
  fail:
-	log_warn("AuditLog %s", m->world.conf.audit_log);
+	log_warn("AuditLog %s", w->conf.audit_log);
 	audit_free(&a);
 	return -1;
 }
@@ -237,28 +237,28 @@ write_lost(struct audit *a)
 }
 
 static const char *
-audit_name_of_user(struct master *m, AUDIT_NUMBER uid)
+audit_name_of_user(struct world *w, AUDIT_NUMBER uid)
 {
 	return uid.is_set && uid.n <= UINT32_MAX ?
-	    m->world.events->user_name(m, (uid_t)uid.n) : NULL;
+	    w->events->user_name(w->master, (uid_t)uid.n) : NULL;
 }
 
 void
-audit(struct master *m, const struct audit_what *given)
+audit(struct world *w, const struct audit_what *given)
 {
-	struct audit		*a = m->world.logs.audit;
+	struct audit		*a = w->logs.audit;
 	struct audit_what	 what = *given;
 	char			 by[AUDIT_USER_MAX];
 
-	if (a == NULL && !m->world.events->is_watched(m))
+	if (a == NULL && !w->events->is_watched(w->master))
 		return;
-	what.by_user = audit_name_of_user(m, what.by_uid);
+	what.by_user = audit_name_of_user(w, what.by_uid);
 	if (what.by_user != NULL) {
 		snprintf(by, sizeof(by), "%s", what.by_user);
 		what.by_user = by;
 	}
-	what.user = audit_name_of_user(m, what.uid);
-	m->world.events->on_event(m, &what);
+	what.user = audit_name_of_user(w, what.uid);
+	w->events->on_event(w->master, &what);
 	if (a == NULL)
 		return;
 	if (write_lost(a) == 0 && write_event(a, &what) == 0)
@@ -269,36 +269,36 @@ audit(struct master *m, const struct audit_what *given)
 	}
 	a->lost++;
 	a->seq++;
-	STAT_INC(&m->world, unaudited);
+	STAT_INC(w, unaudited);
 }
 
 void
-audit_missed(struct master *m, uint64_t n)
+audit_missed(struct world *w, uint64_t n)
 {
-	if (m->world.logs.audit == NULL || n == 0)
+	if (w->logs.audit == NULL || n == 0)
 		return;
-	m->world.logs.audit->lost += n;
-	m->world.logs.audit->seq += n;
-	m->world.stats[STAT_unaudited] += n;
+	w->logs.audit->lost += n;
+	w->logs.audit->seq += n;
+	w->stats[STAT_unaudited] += n;
 }
 
 void
-audit_peer(struct master *m, const struct peer *p, struct audit_what what)
+audit_peer(struct world *w, const struct peer *p, struct audit_what what)
 {
-	if (m->world.logs.audit == NULL)
+	if (w->logs.audit == NULL)
 		return;
 	what.identity = p->identity;
 	if (p->known)
 		what.uid = AUDIT_N(p->uid);
 	what.peer = p->text;
 	what.listener = p->listener;
-	audit(m, &what);
+	audit(w, &what);
 }
 
 void
-audit_reopen(struct master *m)
+audit_reopen(struct world *w)
 {
-	struct audit	*a = m->world.logs.audit;
+	struct audit	*a = w->logs.audit;
 	int		 fd;
 
 	if (a == NULL)
@@ -310,13 +310,13 @@ audit_reopen(struct master *m)
 	}
 	fd_close(&a->fd);
 	a->fd = fd;
-	audit(m, &(struct audit_what){ .event = AUDIT_log_reopened });
+	audit(w, &(struct audit_what){ .event = AUDIT_log_reopened });
 }
 
 char *
-audit_describe(const struct master *m)
+audit_describe(const struct world *w)
 {
-	const struct audit	*a = m->world.logs.audit;
+	const struct audit	*a = w->logs.audit;
 	char			*text;
 
 	if (a == NULL)

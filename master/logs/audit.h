@@ -9,26 +9,26 @@
 #include "master/logs/audit_line.h"
 
 struct audit;
-struct master;
+struct world;
 struct peer;
 
 /* Check the settings.  0, or -1 with the reason in e. */
 int	 audit_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
 
-/* Open m->audit, if configured.  0, or -1 after a line in the log. */
-int	 audit_init(struct master *m) MUST_CHECK;
+/* Open w->logs.audit, if configured.  0, or -1 after a line in the log. */
+int	 audit_init(struct world *w) MUST_CHECK;
 void	 audit_free(struct audit **ap);
 
 /* Nothing without an audit log; audit_peer() fills in what is known of it. */
-void	 audit(struct master *m, const struct audit_what *what);
-void	 audit_peer(struct master *m, const struct peer *p,
+void	 audit(struct world *w, const struct audit_what *what);
+void	 audit_peer(struct world *w, const struct peer *p,
 	    struct audit_what what);
 
 /* Count n events that a worker could not report. */
-void	 audit_missed(struct master *m, uint64_t n);
+void	 audit_missed(struct world *w, uint64_t n);
 
 /* Reopen the file, which was moved, or syslog. */
-void	 audit_reopen(struct master *m);
+void	 audit_reopen(struct world *w);
 
 /* Its state for people; malloc'd or NULL. */
-char	*audit_describe(const struct master *m);
+char	*audit_describe(const struct world *w);

@@ -28,6 +28,7 @@
 #include "master/remote/remote_check.h"
 #include "master/remote/remote_exec.h"
 #include "master/workers/records.h"
+#include "master/world.h"
 
 /* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
 #define DH_LEN		32
@@ -70,17 +71,17 @@ report_to_starter(struct remote *r)
 		remote_trouble(r, trouble, sizeof(trouble));
 	snprintf(text, sizeof(text), trouble[0] != '\0' ? "%s: %s" : "%s%s",
 	    remote_state_name(r), trouble);
-	sdnotify_uplink(r->master->sdnotify, r->number,
-	    r->state == REMOTE_REGISTERED, text, remote_tell_all, r->master);
+	sdnotify_uplink(r->all->sdnotify, r->number,
+	    r->state == REMOTE_REGISTERED, text, remote_tell_all, r->all);
 }
 
 static void
 remote_tell_all(void *arg)
 {
-	struct master	*m = arg;
+	struct remotes	*us = arg;
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		report_to_starter(r);
 }
 
@@ -118,7 +119,7 @@ register_in(struct remote *r, uint64_t ms)
 static void
 remote_audit(const struct remote *r, enum audit_event event, const char *why)
 {
-	audit(r->master, &(struct audit_what){ .event = event,
+	audit(r->all->world, &(struct audit_what){ .event = event,
 	    .uplink = AUDIT_N(r->number), .name = r->conf->label,
 	    .environment = r->conf->environment, .why = why });
 }
@@ -130,7 +131,7 @@ remote_record(struct remote *r, uint64_t started)
 {
 	struct record	 rec;
 
-	if (r->master->world.records == NULL)
+	if (r->all->world->records == NULL)
 		return;
 	memset(&rec, 0, sizeof(rec));
 	rec.kind = RECORD_UPLINK;
@@ -139,8 +140,9 @@ remote_record(struct remote *r, uint64_t started)
 	rec.uid = r->pid_uid;
 	rec.started = started;
 	rec.born = r->started;
-	remote_fingerprint(&r->master->world.conf, r->conf, rec.id, sizeof(rec.id));
-	if (records_put(r->master->world.records, &r->slot, &rec) == -1)
+	remote_fingerprint(&r->all->world->conf, r->conf, rec.id,
+	    sizeof(rec.id));
+	if (records_put(r->all->world->records, &r->slot, &rec) == -1)
 		log_warn("uplink %u cannot be recorded: it will end with this "
 		    "daemon", r->number);
 }
@@ -228,27 +230,26 @@ do_register(struct remote *r)
 static void
 remote_give_up(struct remote *r)
 {
-	struct master	*m = r->master;
-	struct remote	*other;
-	char		 why[REMOTE_TROUBLE];
+	struct remotes		*us = r->all;
+	const struct world	*w = us->world;
+	struct remote		*other;
+	char			 why[REMOTE_TROUBLE];
 
 	remote_set_state(r, REMOTE_REFUSED);
 	remote_trouble(r, why, sizeof(why));
 	log_warnx("uplink %u: registration refused (%s)", r->number, why);
 	remote_audit(r, AUDIT_uplink_refused, why);
-	if (m->world.conf.uplink_retry > 0 && !r->has_bad_settings) {
-		register_in(r, m->world.conf.uplink_retry);
+	if (w->conf.uplink_retry > 0 && !r->has_bad_settings) {
+		register_in(r, w->conf.uplink_retry);
 		return;
 	}
 	/* If nothing can ever connect: end. */
-	TAILQ_FOREACH(other, &m->uplinks.list, entry)
+	TAILQ_FOREACH(other, &us->list, entry)
 		if (other->state != REMOTE_REFUSED)
 			return;
-	if (TAILQ_EMPTY(&m->listen.list) && !m->world.start.is_stdio) {
-		m->status = 1;
-		m->world.events->stop(m, "every registration was refused "
+	if (TAILQ_EMPTY(&us->listeners->list) && !w->start.is_stdio)
+		w->events->fail(w->master, "every registration was refused "
 		    "permanently");
-	}
 }
 
 static void
@@ -373,12 +374,12 @@ on_status(struct remote *r, const Ipc__UplinkStatus *in)
 static void
 remote_on_stream(struct remote *r, struct ipc_msg *msg)
 {
-	struct master	*m = r->master;
+	struct remotes	*us = r->all;
 	struct peer	 p;
 	bool		 full;
 
-	STAT_INC(&m->world, accepted);
-	if (msg->fd == -1 || world_is_stopping(m))
+	STAT_INC(us->world, accepted);
+	if (msg->fd == -1 || world_is_stopping(us->world))
 		return;
 	memset(&p, 0, sizeof(p));
 	p.known = true;
@@ -399,9 +400,9 @@ remote_on_stream(struct remote *r, struct ipc_msg *msg)
 	snprintf(p.listener, sizeof(p.listener), "uplink:%.150s",
 	    r->conf->label);
 	/* Without HTTP there is no refusal: close it. */
-	if (policy_admit(m, &p, &full) != 0)
+	if (policy_admit(us->world, us->routes, &p, &full) != 0)
 		return;
-	gate_enqueue(m->gate, msg->fd, &p, 0, full);
+	gate_enqueue(us->gate, msg->fd, &p, 0, full);
 	msg->fd = -1;
 }
 
@@ -416,9 +417,9 @@ remote_on_orphan(struct remote *r, const Ipc__UplinkOrphan *in)
 
 	timer_stop(&r->timer_ev);
 	chan_send(r->chan, IPC_uplink_adopted, &out, -1);
-	if (r->master->world.logs.file != NULL)
+	if (r->all->world->logs.file != NULL)
 		chan_send(r->chan, IPC_uplink_log, &pipe,
-		    logto_stderr(&r->master->world.logs));
+		    logto_stderr(&r->all->world->logs));
 	remote_send_bearer(r);
 	if (in->registered) {
 		r->result = IPC__REGISTRATION__REGISTERED;
@@ -437,7 +438,7 @@ remote_on_msg(void *arg, struct ipc_msg *msg)
 
 	assert(r->chan != NULL && r->state != REMOTE_STOPPED);
 	if ((msg->kind == IPC_uplink_orphan) != (r->state == REMOTE_AWAITED)) {
-		STAT_INC(&r->master->world, violations);
+		STAT_INC(r->all->world, violations);
 		log_warnx("uplink %u: unexpected message: its process is "
 		    "killed", r->number);
 		remote_kill(r);
@@ -473,7 +474,7 @@ restart(struct remote *r)
 	remote_set_state(r, REMOTE_STOPPED);
 	r->phase = IPC__UPLINK_PHASE__IDLE;
 	r->streams = 0;
-	if (world_is_stopping(r->master))
+	if (world_is_stopping(r->all->world))
 		return;
 	r->restarts++;
 	log_warnx("uplink %u: its process died", r->number);
@@ -489,7 +490,7 @@ remote_on_chan_end(void *arg, int error)
 
 	assert(r->chan != NULL);
 	if (error == EPROTO) {
-		STAT_INC(&r->master->world, violations);
+		STAT_INC(r->all->world, violations);
 		log_warnx("uplink %u: malformed message: its process is killed",
 		    r->number);
 	}
@@ -501,7 +502,7 @@ remote_on_chan_end(void *arg, int error)
 static void
 remote_send_start(struct remote *r)
 {
-	const struct conf	*c = &r->master->world.conf;
+	const struct conf	*c = &r->all->world->conf;
 	Ipc__UplinkStart	 start = IPC__UPLINK_START__INIT;
 	Ipc__UplinkSecret	 secret = IPC__UPLINK_SECRET__INIT;
 
@@ -515,8 +516,8 @@ remote_send_start(struct remote *r)
 	start.forward = r->conf->forward;
 	start.log_level = (uint32_t)c->log_level;
 	start.number = r->number;
-	if (r->master->world.rundir.path != NULL)
-		start.run_dir = r->master->world.rundir.path;
+	if (r->all->world->rundir.path != NULL)
+		start.run_dir = r->all->world->rundir.path;
 	start.orphan_ttl_ms = c->orphan_ttl;
 	chan_send(r->chan, IPC_uplink_start, &start, -1);
 	secret.dh.data = r->secret;
@@ -532,14 +533,14 @@ remote_send_start(struct remote *r)
 static void
 remote_start(struct remote *r)
 {
-	struct master	*m = r->master;
+	struct remotes	*us = r->all;
 	int		 sock;
 
 	assert(r->state == REMOTE_STOPPED && r->chan == NULL);
 	r->started = clock_ms();
 	remote_set_state(r, REMOTE_STARTING);
-	if ((r->pid = remote_exec(m, &sock)) == 0 ||
-	    (r->chan = chan_new(m->world.base, sock, IPC_ROLE_MASTER,
+	if ((r->pid = remote_exec(us->world, us->uid, us->gid, &sock)) == 0 ||
+	    (r->chan = chan_new(us->world->base, sock, IPC_ROLE_MASTER,
 	    IPC_ROLE_UPLINK, remote_on_msg, remote_on_chan_end, r)) == NULL) {
 		log_warn("uplink %u", r->number);
 		if (r->pid != 0)
@@ -547,7 +548,7 @@ remote_start(struct remote *r)
 		restart(r);
 		return;
 	}
-	r->pid_uid = m->world.start.is_root ? m->uplinks.uid : geteuid();
+	r->pid_uid = us->world->start.is_root ? us->uid : geteuid();
 	remote_record(r, ptree_now());
 	remote_send_start(r);
 	do_register(r);
@@ -558,7 +559,7 @@ remote_on_timer(void *arg)
 {
 	struct remote	*r = arg;
 
-	if (world_is_stopping(r->master))
+	if (world_is_stopping(r->all->world))
 		return;
 	assert(r->state == REMOTE_AWAITED || (r->state == REMOTE_STOPPED) ==
 	    (r->chan == NULL));
@@ -591,28 +592,28 @@ remote_forget_process(struct remote *r)
 	io_stop(&r->pidfd_ev);
 	fd_close(&r->pidfd);
 	r->pid = 0;
-	if (r->master->world.records != NULL)
-		records_drop(r->master->world.records, &r->slot);
+	if (r->all->world->records != NULL)
+		records_drop(r->all->world->records, &r->slot);
 }
 
 bool
-remote_on_exit(struct master *m, pid_t pid, int status)
+remote_on_exit(struct remotes *us, pid_t pid, int status)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
+	TAILQ_FOREACH(r, &us->list, entry) {
 		if (r->pid != pid)
 			continue;
 		remote_forget_process(r);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
-			log_warnx("cannot execute %s", m->world.start.uplink);
-		else if (WIFSIGNALED(status) && !world_is_stopping(m))
+			log_warnx("cannot execute %s", us->world->start.uplink);
+		else if (WIFSIGNALED(status) && !world_is_stopping(us->world))
 			log_warnx("uplink %u: killed by signal %d", r->number,
 			    WTERMSIG(status));
 		if ((r->chan != NULL || r->state == REMOTE_AWAITED) &&
-		    !world_is_stopping(m))
+		    !world_is_stopping(us->world))
 			restart(r);
-		if (WIFEXITED(status) && !world_is_stopping(m) &&
+		if (WIFEXITED(status) && !world_is_stopping(us->world) &&
 		    WEXITSTATUS(status) == EXIT_SETTINGS)
 			refuse_settings(r);
 		return true;
@@ -621,11 +622,11 @@ remote_on_exit(struct master *m, pid_t pid, int status)
 }
 
 bool
-remote_has(const struct master *m, pid_t pid)
+remote_has(const struct remotes *us, pid_t pid)
 {
 	const struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		if (r->pid == pid)
 			return true;
 	return false;
@@ -638,28 +639,30 @@ static void
 remote_on_pidfd(void *arg)
 {
 	struct remote	*r = arg;
-	struct master	*m = r->master;
+	struct remotes	*us = r->all;
 
-	remote_on_exit(m, r->pid, EXIT_UNKNOWN);
-	if (world_is_stopping(m))
-		m->world.events->on_child_gone(m);
+	remote_on_exit(us, r->pid, EXIT_UNKNOWN);
+	if (world_is_stopping(us->world))
+		us->world->events->on_child_gone(us->world->master);
 }
 
 bool
-remote_former(struct master *m, const struct record *rec, int *pidfd)
+remote_former(struct remotes *us, const struct record *rec, int *pidfd)
 {
 	struct remote	*r;
 	char		 settings[sizeof(rec->id)];
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		if (r->number == rec->number)
 			break;
 	if (r == NULL || r->state != REMOTE_STOPPED || r->pid != 0)
 		return false;
-	remote_fingerprint(&m->world.conf, r->conf, settings, sizeof(settings));
+	remote_fingerprint(&us->world->conf, r->conf, settings,
+	    sizeof(settings));
 	if (strcmp(settings, rec->id) != 0)
 		return false;
-	io_init(&r->pidfd_ev, m->world.base, *pidfd, EV_READ, remote_on_pidfd, r);
+	io_init(&r->pidfd_ev, us->world->base, *pidfd, EV_READ,
+	    remote_on_pidfd, r);
 	if (*pidfd != -1 && io_start(&r->pidfd_ev) == -1)
 		return false;
 	r->pidfd = *pidfd;
@@ -674,11 +677,11 @@ remote_former(struct master *m, const struct record *rec, int *pidfd)
 }
 
 struct remote *
-remote_find_awaited(struct master *m, pid_t pid)
+remote_find_awaited(struct remotes *us, pid_t pid)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		if (r->state == REMOTE_AWAITED && r->pid == pid &&
 		    r->chan == NULL)
 			return r;
@@ -689,7 +692,7 @@ int
 remote_come(struct remote *r, int sock)
 {
 	assert(r->state == REMOTE_AWAITED && r->chan == NULL);
-	r->chan = chan_new(r->master->world.base, sock, IPC_ROLE_MASTER,
+	r->chan = chan_new(r->all->world->base, sock, IPC_ROLE_MASTER,
 	    IPC_ROLE_UPLINK, remote_on_msg, remote_on_chan_end, r);
 	return r->chan == NULL ? -1 : 0;
 }
@@ -697,23 +700,23 @@ remote_come(struct remote *r, int sock)
 /* --- all of them --- */
 
 static int
-remote_add(struct master *m, struct remote *r, const struct cred *env)
+remote_add(struct remotes *us, struct remote *r, const struct cred *env)
 {
 	struct conf_error	 e;
 	struct runas		 user;
 
-	TAILQ_INSERT_TAIL(&m->uplinks.list, r, entry);
+	TAILQ_INSERT_TAIL(&us->list, r, entry);
 	r->window = LIMIT_UPLINK_RETRY;
 	r->since = clock_ms();
 	r->pidfd = r->slot = -1;
-	timer_init(&r->timer_ev, m->world.base, remote_on_timer, r);
-	timer_init(&r->expire_ev, m->world.base, on_expiry, r);
+	timer_init(&r->timer_ev, us->world->base, remote_on_timer, r);
+	timer_init(&r->expire_ev, us->world->base, on_expiry, r);
 	if ((r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
 		log_warn("cannot create an uplink");
 		return -1;
 	}
 	randombytes_buf(r->secret, SECRET_LEN);
-	if (remote_find_user(&m->world.conf, r->conf, &user, &e) == -1) {
+	if (remote_find_user(&us->world->conf, r->conf, &user, &e) == -1) {
 		log_warnx("%s", e.text);
 		return -1;
 	}
@@ -726,48 +729,48 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 }
 
 int
-remote_init(struct master *m, const struct cred *env)
+remote_init(struct remotes *us, const struct cred *env)
 {
-	struct remote_stdin	*in = &m->remote_stdin;
+	struct remote_stdin	*in = &us->stdin;
 	struct remote		*r;
 	size_t			 i;
 
-	assert(TAILQ_EMPTY(&m->uplinks.list));
-	for (i = 0; i < m->world.conf.nuplink; i++) {
+	assert(TAILQ_EMPTY(&us->list));
+	for (i = 0; i < us->world->conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
 			log_warn("cannot create an uplink");
 			return -1;
 		}
-		r->master = m;
-		r->conf = &m->world.conf.uplink[i];
+		r->all = us;
+		r->conf = &us->world->conf.uplink[i];
 		r->number = (unsigned)i + 1;
 		if (r->conf->from_stdin != CONF_STDIN_NO) {
 			r->cred = in->cred;
 			memset(&in->cred, 0, sizeof(in->cred));
 		}
-		if (remote_add(m, r, env) == -1)
+		if (remote_add(us, r, env) == -1)
 			return -1;
 	}
 	return 0;
 }
 
 void
-remote_start_all(struct master *m)
+remote_start_all(struct remotes *us)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		if (r->state == REMOTE_STOPPED)
 			remote_start(r);
 }
 
 void
-remote_stop_all(struct master *m)
+remote_stop_all(struct remotes *us)
 {
 	struct remote		*r;
 	Ipc__UplinkStop		 out = IPC__UPLINK_STOP__INIT;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
+	TAILQ_FOREACH(r, &us->list, entry) {
 		timer_stop(&r->timer_ev);
 		timer_stop(&r->expire_ev);
 		if (r->chan != NULL)
@@ -779,12 +782,12 @@ remote_stop_all(struct master *m)
 }
 
 void
-remote_free_all(struct master *m)
+remote_free_all(struct remotes *us)
 {
 	struct remote	*r;
 
-	while ((r = TAILQ_FIRST(&m->uplinks.list)) != NULL) {
-		TAILQ_REMOVE(&m->uplinks.list, r, entry);
+	while ((r = TAILQ_FIRST(&us->list)) != NULL) {
+		TAILQ_REMOVE(&us->list, r, entry);
 		chan_free(&r->chan);
 		timer_stop(&r->timer_ev);
 		timer_stop(&r->expire_ev);
@@ -798,22 +801,22 @@ remote_free_all(struct master *m)
 }
 
 bool
-remote_is_gone(const struct master *m)
+remote_is_gone(const struct remotes *us)
 {
 	const struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		if (r->pid != 0)
 			return false;
 	return true;
 }
 
 void
-remote_kill_all(struct master *m)
+remote_kill_all(struct remotes *us)
 {
 	const struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		if (r->pid != 0)
 			remote_kill(r);
 }
@@ -822,20 +825,20 @@ remote_kill_all(struct master *m)
 
 /* Return the uplink whose credentials come from standard input, or NULL. */
 static struct remote *
-remote_of_stdin(const struct master *m)
+remote_of_stdin(const struct remotes *us)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->uplinks.list, entry)
+	TAILQ_FOREACH(r, &us->list, entry)
 		if (r->conf->from_stdin != CONF_STDIN_NO)
 			break;
 	return r;
 }
 
 bool
-remote_reads_stdin(const struct master *m)
+remote_reads_stdin(const struct remotes *us)
 {
-	return remote_of_stdin(m) != NULL;
+	return remote_of_stdin(us) != NULL;
 }
 
 static void
@@ -857,9 +860,9 @@ remote_on_stdin_line(void *arg, char *line, size_t len)
 static void
 remote_on_stdin_end(void *arg)
 {
-	struct master	*m = arg;
+	struct remotes	*us = arg;
 
-	m->world.events->stop(m, "standard input was closed");
+	us->world->events->stop(us->world->master, "standard input was closed");
 }
 
 static const struct remote_stdin_events	 stdin_events = {
@@ -867,14 +870,14 @@ static const struct remote_stdin_events	 stdin_events = {
 };
 
 int
-remote_watch_stdin(struct master *m, bool ends_us)
+remote_watch_stdin(struct remotes *us, bool ends_us)
 {
-	struct remote	*r = remote_of_stdin(m);
+	struct remote	*r = remote_of_stdin(us);
 
 	if (!ends_us && (r == NULL || r->cred.source != CRED_FRAMES))
 		return 0;
-	if (remote_stdin_watch(&m->remote_stdin, m->world.base, &stdin_events,
-	    m) == -1) {
+	if (remote_stdin_watch(&us->stdin, us->world->base, &stdin_events,
+	    us) == -1) {
 		log_warn("standard input");
 		return -1;
 	}

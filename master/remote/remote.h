@@ -14,7 +14,15 @@
 #include "common/ipc/chan.h"
 #include "common/repeat.h"
 #include "master/remote/cred.h"
-#include "master/world.h"
+#include "master/remote/remote_stdin.h"
+#include "master/stats.h"
+
+struct conf_uplink;
+struct gate;
+struct listeners;
+struct routes;
+struct sdnotify;
+struct world;
 
 /*
  *	STOPPED		no process; timer_ev starts one
@@ -37,10 +45,11 @@ enum remote_state {
 };
 
 struct record;
+struct remotes;
 
 struct remote {
 	TAILQ_ENTRY(remote)	 entry;
-	struct master		*master;
+	struct remotes		*all;
 	const struct conf_uplink *conf;
 	unsigned		 number;	/* from 1 on */
 	enum remote_state	 state;
@@ -78,43 +87,58 @@ struct remote {
 	uint64_t		 bytes_in, bytes_out;
 };
 
+TAILQ_HEAD(remote_list, remote);
+
+/* All uplinks. */
+struct remotes {
+	struct world		*world;
+	struct gate		*gate;		/* gets their streams */
+	const struct routes	*routes;
+	const struct listeners	*listeners;
+	struct sdnotify		*sdnotify;	/* is told of them; or NULL */
+	struct remote_stdin	 stdin;		/* gives credentials */
+	struct remote_list	 list;
+	uid_t			 uid;		/* their processes run as */
+	gid_t			 gid;
+};
+
 /* env: the environment's credential.  0, or -1 after a line in the log. */
-int	 remote_init(struct master *m, const struct cred *env);
+int	 remote_init(struct remotes *us, const struct cred *env);
 
 /*
  * Await a former master's process, if its uplink is still wanted as it was;
  * then *pidfd is taken over (-1: our child).  Whether it was.
  */
-bool	 remote_former(struct master *m, const struct record *r, int *pidfd);
+bool	 remote_former(struct remotes *us, const struct record *r, int *pidfd);
 
 /* One that is awaited with that pid, or NULL; it has come. */
-struct remote	*remote_find_awaited(struct master *m, pid_t pid);
+struct remote	*remote_find_awaited(struct remotes *us, pid_t pid);
 int	 remote_come(struct remote *r, int sock) MUST_CHECK;
 
 /* After the control groups are made. */
-void	 remote_start_all(struct master *m);
+void	 remote_start_all(struct remotes *us);
 
-void	 remote_stop_all(struct master *m);
-void	 remote_free_all(struct master *m);
+void	 remote_stop_all(struct remotes *us);
+void	 remote_free_all(struct remotes *us);
 
 /* Whether all processes are gone; kill the others. */
-bool	 remote_is_gone(const struct master *m);
-void	 remote_kill_all(struct master *m);
+bool	 remote_is_gone(const struct remotes *us);
+void	 remote_kill_all(struct remotes *us);
 
 /* A process has ended; whether it was, or is, an uplink. */
-bool	 remote_on_exit(struct master *m, pid_t pid, int status);
-bool	 remote_has(const struct master *m, pid_t pid);
+bool	 remote_on_exit(struct remotes *us, pid_t pid, int status);
+bool	 remote_has(const struct remotes *us, pid_t pid);
 
 /*
  * Watch standard input, if its end stops the server (ends_us) or an uplink
  * takes credentials from it.  0, or -1 after a line in the log.
  */
-int	 remote_watch_stdin(struct master *m, bool ends_us) MUST_CHECK;
+int	 remote_watch_stdin(struct remotes *us, bool ends_us) MUST_CHECK;
 
-bool	 remote_reads_stdin(const struct master *m);
+bool	 remote_reads_stdin(const struct remotes *us);
 
 /* Whether /readyz says no for its uplinks (ReadyUplinks); why. */
-bool	 remote_unready(const struct master *m, char *why, size_t size);
+bool	 remote_unready(const struct remotes *us, char *why, size_t size);
 
 /* The name of a state; "connected", "waiting"; the gauge that counts it. */
 const char	*remote_state_word(enum remote_state s);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "master/world.h"
+
 static const struct {
 	const char	*name;
 	enum gauge	 gauge;
@@ -23,17 +25,17 @@ remote_state_word(enum remote_state s)
 }
 
 bool
-remote_unready(const struct master *m, char *why, size_t size)
+remote_unready(const struct remotes *us, char *why, size_t size)
 {
 	const struct remote	*r, *bad = NULL;
 	unsigned		 n = 0, registered = 0;
-	int			 wanted = m->world.conf.ready_uplinks;
+	int			 wanted = us->world->conf.ready_uplinks;
 
 	/* By default clients of our own listeners need no uplink. */
 	if (wanted == CONF_READY_AUTO)
-		wanted = m->world.conf.listen.n > 0 ? CONF_READY_NONE :
+		wanted = us->world->conf.listen.n > 0 ? CONF_READY_NONE :
 		    CONF_READY_ALL;
-	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
+	TAILQ_FOREACH(r, &us->list, entry) {
 		n++;
 		if (r->state == REMOTE_REGISTERED)
 			registered++;

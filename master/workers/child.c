@@ -16,6 +16,7 @@
 #include "common/linux/ptree.h"
 #include "common/log.h"
 #include "master/workers/membudget.h"
+#include "master/world.h"
 
 #define LEAVING_MS	3000	/* between LEAVING and SIGKILL */
 
@@ -82,13 +83,12 @@ static const struct row	 transcripts_rows[CHILD_TRANSCRIPTS] = {
 /* --- all of them --- */
 
 void
-children_init(struct children *cs, const struct child_events *events,
-    struct master *m, uint64_t stats[STATS])
+children_init(struct children *cs, struct world *w,
+    const struct child_events *events)
 {
 	memset(cs, 0, sizeof(*cs));
+	cs->world = w;
 	cs->events = events;
-	cs->master = m;
-	cs->stats = stats;
 	TAILQ_INIT(&cs->list);
 	TAILQ_INIT(&cs->forking);
 	TAILQ_INIT(&cs->ending);
@@ -377,7 +377,7 @@ child_free(struct child *c)
 	cgroups_give_back(cs->cgroups, &c->cgroups);
 	membudget_leave(cs->budget, &c->share);
 	free(c);
-	cs->events->on_gone(cs->master);
+	cs->world->events->on_child_gone(cs->world->master);
 }
 
 /* Close the channel, release what refers to it; free it unless it runs. */
@@ -401,7 +401,7 @@ child_violates(struct child *c, const char *what)
 	assert(what != NULL && c->chan != NULL);
 	log_warnx("worker %d: %s in state %s: killed", c->pid, what,
 	    state_rows[c->state].name);
-	STAT_INC(c->all, violations);
+	STAT_INC(c->all->world, violations);
 	child_kill(c);
 	/* Its successors may do the same at once: throttle. */
 	if (c->client == CHILD_SPARE)
@@ -418,7 +418,7 @@ judge_exit(struct child *c, int status)
 	assert(c->process == CHILD_DRAINING || c->process == CHILD_REAPED);
 	if (!unasked || c->end != CHILD_STAYS)
 		return;
-	STAT_INC(c->all, deaths);
+	STAT_INC(c->all->world, deaths);
 	if (c->pidfd != -1)
 		log_warnx("worker %d of a session has died", c->pid);
 	else if (WIFSIGNALED(status))
@@ -497,7 +497,8 @@ on_overdue(void *arg)
 void
 child_on_exit(struct child *c, int status)
 {
-	bool	 is_draining;
+	const struct world	*w = c->all->world;
+	bool			 is_draining;
 
 	assert(child_has_process(c) && c->pid > 1);
 	assert(child_by_pid(c->all, c->pid) == c);
@@ -510,9 +511,9 @@ child_on_exit(struct child *c, int status)
 	child_set_process(c, is_draining ? CHILD_DRAINING : CHILD_REAPED);
 	/* It may have left processes that it did not kill. */
 	if (c->pidfd != -1)
-		c->all->events->kill_range(c->master, c->marks);
+		w->events->kill_range(w->master, c->marks);
 	else if (c->client != CHILD_SPARE || status != 0)
-		c->all->events->look_for_orphans(c->master, status != 0);
+		w->events->look_for_orphans(w->master, status != 0);
 	if (is_draining) {
 		c->status = status;
 		return;
@@ -678,14 +679,14 @@ child_alloc(struct children *cs, unsigned id)
 {
 	struct child	*c;
 
-	assert(cs->base != NULL && cs->cgroups != NULL);
+	assert(cs->world->base != NULL && cs->cgroups != NULL);
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
 	c->all = cs;
-	c->master = cs->master;
+	c->master = cs->world->master;
 	c->id = id;
 	c->sock = c->pidfd = -1;
-	timer_init(&c->kill_ev, cs->base, on_overdue, c);
+	timer_init(&c->kill_ev, cs->world->base, on_overdue, c);
 	return c;
 }
 
@@ -704,7 +705,8 @@ child_former(struct children *cs, unsigned id, pid_t pid, int pidfd)
 	c->state = CHILD_AWAITED;
 	c->client = CHILD_ASSIGNED;
 	c->pid = pid;
-	io_init(&c->pidfd_ev, cs->base, pidfd, EV_READ, child_on_pidfd, c);
+	io_init(&c->pidfd_ev, cs->world->base, pidfd, EV_READ, child_on_pidfd,
+	    c);
 	if ((pidfd != -1 && io_start(&c->pidfd_ev) == -1) ||
 	    child_add(c) == -1) {
 		io_stop(&c->pidfd_ev);
@@ -722,7 +724,7 @@ int
 child_come(struct child *c, int sock)
 {
 	assert(c->state == CHILD_AWAITED && c->chan == NULL);
-	c->chan = chan_new(c->all->base, sock, IPC_ROLE_MASTER,
+	c->chan = chan_new(c->all->world->base, sock, IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c);
 	return c->chan == NULL ? -1 : 0;
 }
@@ -743,7 +745,7 @@ child_new(struct children *cs, int *sock_out)
 		free(c);
 		return NULL;
 	}
-	if ((c->chan = chan_new(cs->base, pair[0], IPC_ROLE_MASTER,
+	if ((c->chan = chan_new(cs->world->base, pair[0], IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c)) ==
 	    NULL)
 		fd_close(&pair[0]);
@@ -756,7 +758,7 @@ child_new(struct children *cs, int *sock_out)
 	}
 	/* Nobody gets a session before the record can tell its process. */
 	chan_hold(c->chan, true);
-	STAT_INC(cs, workers);
+	STAT_INC(cs->world, workers);
 	cgroups_take(cs->cgroups, &c->cgroups);
 	*sock_out = pair[1];
 	return c;

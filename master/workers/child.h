@@ -12,12 +12,12 @@
 #include "common/map.h"
 #include "master/auth/peer.h"
 #include "master/auth/tokens.h"
-#include "master/stats.h"
 #include "master/workers/cgroups.h"
 
 struct master;
 struct membudget;
 struct route;
+struct world;
 
 enum child_state {
 	CHILD_STARTING,		/* fork requested; messages to it wait */
@@ -135,23 +135,14 @@ struct child_events {
 
 	/* HANDING: send it the verdict on the session to resume. */
 	void	(*decide)(struct child *c, Ipc__Verdict v, struct route *r);
-
-	/* A process was reaped, or its record freed. */
-	void	(*on_gone)(struct master *m);
-
-	/* Kill what it left: commands of one that was not our child; orphans. */
-	void	(*kill_range)(struct master *m, uint64_t first);
-	void	(*look_for_orphans)(struct master *m, bool is_urgent);
 };
 
 /* All workers; the lists and counts are for child.c alone to change. */
 struct children {
+	struct world		*world;
 	const struct child_events *events;
-	struct master		*master;	/* their argument */
-	struct event_base	*base;
 	struct cgroups		*cgroups;
 	struct membudget	*budget;
-	uint64_t		*stats;
 	struct child_list	 list;
 	struct map		 by_pid, by_id;
 	struct child_list	 forking;	/* their pid is not known yet */
@@ -162,9 +153,9 @@ struct children {
 	unsigned		 next_id;
 };
 
-/* Without any; the loop, groups and budget are set before the first. */
-void	 children_init(struct children *cs, const struct child_events *events,
-	    struct master *m, uint64_t stats[STATS]);
+/* Without any; cgroups and budget are set before the first. */
+void	 children_init(struct children *cs, struct world *w,
+	    const struct child_events *events);
 void	 children_fini(struct children *cs);
 
 /* STARTING; the caller closes *sock_out, its channel.  NULL with errno. */

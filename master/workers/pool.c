@@ -20,6 +20,7 @@
 #include "common/process/envlist.h"
 #include "master/logs/logto.h"
 #include "master/workers/cgroups.h"
+#include "master/world.h"
 
 #define RESPAWN_MS	50	/* after the first early death of a template */
 #define DEATHS_MAX	5	/* in DEATHS_MS before a pause */
@@ -45,7 +46,8 @@ struct template {
 };
 
 struct pool {
-	struct master	*master;
+	struct world	*world;
+	struct children	*children;
 	struct template	 slots[2], *now, *other;
 	struct timer	 refill_ev, decay_ev;
 	size_t		 want;		/* spare workers to keep now */
@@ -76,7 +78,7 @@ static void	 pool_watch(struct template *);
 static void
 exec_template(struct pool *p, int sock, int said)
 {
-	struct master	*m = p->master;
+	struct world	*w = p->world;
 	/* The worker writes its title over its arguments. */
 	static const char	 title_room[] = "                              "
 				    "                                  ";
@@ -85,8 +87,8 @@ exec_template(struct pool *p, int sock, int said)
 	int		 error;
 
 	snprintf(nofile, sizeof(nofile), "%llu:%llu",
-	    (unsigned long long)m->world.start.nofile.rlim_cur,
-	    (unsigned long long)m->world.start.nofile.rlim_max);
+	    (unsigned long long)w->start.nofile.rlim_cur,
+	    (unsigned long long)w->start.nofile.rlim_max);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/*
@@ -96,12 +98,12 @@ exec_template(struct pool *p, int sock, int said)
 	setenv("LD_BIND_NOW", "1", 1);
 	if ((env = envlist_worker()) != NULL &&
 	    dup2(sock, STDIN_FILENO) != -1 &&
-	    dup2(logto_stderr(&m->world.logs), STDERR_FILENO) != -1)
-		execle(m->world.start.worker, "execsrv-worker", nofile,
-		    m->world.logs.how, cgroups_path(m->cgroups),
+	    dup2(logto_stderr(&w->logs), STDERR_FILENO) != -1)
+		execle(w->start.worker, "execsrv-worker", nofile,
+		    w->logs.how, cgroups_path(p->children->cgroups),
 		    title_room, (char *)NULL, env);
 	error = errno;
-	log_warn("%s", m->world.start.worker);
+	log_warn("%s", w->start.worker);
 	if (said != -1)
 		(void)!write(said, &error, sizeof(error));
 	_exit(126);
@@ -131,7 +133,7 @@ start_template(struct template *t, int said)
 		fd_close(&pair[0]);
 		return -1;
 	}
-	if ((t->chan = chan_new(t->pool->master->world.base, pair[0],
+	if ((t->chan = chan_new(t->pool->world->base, pair[0],
 	    IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE, pool_on_msg, pool_on_end, t)) ==
 	    NULL) {
 		log_warn("template: channel");
@@ -183,7 +185,7 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 	unsigned	 i;
 	int		 status;
 
-	if ((c = child_by_id(&p->master->children, in->id)) == NULL ||
+	if ((c = child_by_id(p->children, in->id)) == NULL ||
 	    c->process != CHILD_UNKNOWN)
 		return;
 	/* Never accept a pid that kill(2) takes for a group, or init. */
@@ -207,7 +209,7 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 static bool
 is_due(const struct pool *p)
 {
-	unsigned	 max = p->master->world.conf.template_max_forks;
+	unsigned	 max = p->world->conf.template_max_forks;
 
 	assert(p->now != p->other);
 	return max != 0 && p->now->chan != NULL && p->now->has_answered &&
@@ -292,7 +294,7 @@ pool_on_end(void *arg, int error)
 	}
 	log_warnx("the template died");
 	/* One that the other template was asked for may still come. */
-	child_on_template_gone(&p->master->children, t == p->now &&
+	child_on_template_gone(p->children, t == p->now &&
 	    (p->other->chan == NULL || p->other->awaited == 0));
 	if (t != p->now) {
 		refill_in(p, 0);
@@ -326,25 +328,33 @@ pool_watch(struct template *t)
 		timer_stop(&t->late_ev);
 }
 
+/* Whether there may be more connections than that of stdio. */
+static bool
+pool_is_for_many(const struct pool *p)
+{
+	return p->world->events->has_listeners(p->world->master);
+}
+
 struct pool *
-pool_new(struct master *m)
+pool_new(struct world *w, struct children *cs)
 {
 	struct pool	*p;
 
-	assert(m->world.events != NULL && m->world.base != NULL);
+	assert(w->events != NULL && w->base != NULL);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
-	p->master = m;
+	p->world = w;
+	p->children = cs;
 	p->slots[0].pool = p->slots[1].pool = p;
 	p->now = &p->slots[0];
 	p->other = &p->slots[1];
 	/* Only stdio: pool_take() starts the one worker needed. */
-	if (world_has_listeners(m))
-		p->want = m->world.conf.min_spare;
-	timer_init(&p->refill_ev, m->world.base, on_refill, p);
-	timer_init(&p->decay_ev, m->world.base, on_decay, p);
-	timer_init(&p->now->late_ev, m->world.base, pool_on_late, p->now);
-	timer_init(&p->other->late_ev, m->world.base, pool_on_late, p->other);
+	if (pool_is_for_many(p))
+		p->want = w->conf.min_spare;
+	timer_init(&p->refill_ev, w->base, on_refill, p);
+	timer_init(&p->decay_ev, w->base, on_decay, p);
+	timer_init(&p->now->late_ev, w->base, pool_on_late, p->now);
+	timer_init(&p->other->late_ev, w->base, pool_on_late, p->other);
 	if (start_first(p) == -1)
 		pool_free(&p);
 	else
@@ -402,7 +412,7 @@ static void
 refill_soon(struct pool *p)
 {
 
-	if (child_count_spare(&p->master->children) <= p->want / 2)
+	if (child_count_spare(p->children) <= p->want / 2)
 		timer_set(&p->refill_ev, 0);
 	else
 		refill_in(p, QUIET_MS);
@@ -415,7 +425,7 @@ add_worker(struct pool *p)
 	int		 sock;
 
 	assert(!p->stopping && p->now->chan != NULL);
-	if ((c = child_new(&p->master->children, &sock)) == NULL)
+	if ((c = child_new(p->children, &sock)) == NULL)
 		return NULL;
 	ask_fork(p, c->id, c->cgroups.v2, sock);
 	fd_close(&sock);
@@ -428,7 +438,7 @@ ask_again(struct pool *p)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &p->master->children.forking, process_entry)
+	TAILQ_FOREACH(c, &p->children->forking, process_entry)
 		if (c->sock != -1) {
 			ask_fork(p, c->id, c->cgroups.v2, c->sock);
 			fd_close(&c->sock);
@@ -440,16 +450,16 @@ pool_take(struct pool *p)
 {
 	struct child	*c;
 
-	if ((c = child_find_spare(&p->master->children)) == NULL) {
+	if ((c = child_find_spare(p->children)) == NULL) {
 		if (!pool_may_start(p) || (c = add_worker(p)) == NULL) {
 			refill_in(p, PAUSE_MS);
 			return NULL;
 		}
 		/* A burst: keep more for a while. */
-		p->want = p->want * 2 < p->master->world.conf.max_spare ?
-		    p->want * 2 : p->master->world.conf.max_spare;
+		p->want = p->want * 2 < p->world->conf.max_spare ?
+		    p->want * 2 : p->world->conf.max_spare;
 		if (p->want == 0)
-			p->want = p->master->world.conf.max_spare > 0;
+			p->want = p->world->conf.max_spare > 0;
 		timer_set(&p->decay_ev, DECAY_MS);
 	}
 	refill_soon(p);
@@ -484,13 +494,13 @@ on_refill(void *arg)
 		return;
 	}
 	ask_again(p);
-	for (n = child_count_spare(&p->master->children); n < p->want; n++)
+	for (n = child_count_spare(p->children); n < p->want; n++)
 		if (add_worker(p) == NULL) {
 			log_warn("cannot start a worker");
 			refill_in(p, PAUSE_MS);
 			break;
 		}
-	p->master->world.events->on_spare(p->master);
+	p->world->events->on_spare(p->world->master);
 }
 
 /* After a burst: halve the number of spare workers, down to the minimum. */
@@ -499,12 +509,12 @@ on_decay(void *arg)
 {
 	struct pool	*p = arg;
 	struct child	*c;
-	size_t		 n, least = !world_has_listeners(p->master) ? 0 :
-			    p->master->world.conf.min_spare;
+	size_t		 n, least = !pool_is_for_many(p) ? 0 :
+			    p->world->conf.min_spare;
 
 	p->want = p->want / 2 > least ? p->want / 2 : least;
-	for (n = child_count_spare(&p->master->children); n > p->want &&
-	    (c = child_find_idle(&p->master->children)) != NULL; n--)
+	for (n = child_count_spare(p->children); n > p->want &&
+	    (c = child_find_idle(p->children)) != NULL; n--)
 		child_kill(c);
 	if (p->want > least)
 		timer_set(&p->decay_ev, DECAY_MS);
@@ -528,7 +538,7 @@ pool_on_death(struct pool *p)
 void
 pool_on_child_gone(struct pool *p, const struct child *c)
 {
-	assert(c->master == p->master);
+	assert(c->all == p->children);
 	/* It was a spare one: replace it. */
 	if (c->client == CHILD_SPARE)
 		refill_in(p, 0);
@@ -542,10 +552,10 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 		*(pid == p->now->pid ? &p->now->pid : &p->other->pid) = 0;
 		if (!p->stopping && WIFEXITED(status) &&
 		    WEXITSTATUS(status) == 126)
-			log_warnx("cannot execute %s", p->master->world.start.worker);
+			log_warnx("cannot execute %s", p->world->start.worker);
 		return true;
 	}
-	if (!child_is_forking(&p->master->children))
+	if (!child_is_forking(p->children))
 		p->nearly = 0;		/* those were not workers */
 	else if (p->nearly < EARLY_MAX) {
 		p->early[p->nearly].pid = pid;
@@ -558,8 +568,8 @@ void
 pool_reload(struct pool *p)
 {
 
-	p->want = !world_has_listeners(p->master) ? 0 :
-	    p->master->world.conf.min_spare;
+	p->want = !pool_is_for_many(p) ? 0 :
+	    p->world->conf.min_spare;
 	refill_in(p, 0);
 	timer_set(&p->decay_ev, 0);
 }

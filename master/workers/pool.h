@@ -2,12 +2,12 @@
 #pragma once
 
 #include "master/workers/child.h"
-#include "master/world.h"
 
 struct pool;
+struct world;
 
 /* Waits for the template's exec.  NULL after a line in the log. */
-struct pool	*pool_new(struct master *m);
+struct pool	*pool_new(struct world *w, struct children *cs);
 void		 pool_free(struct pool **pp);
 
 /* A spare worker, else one being started; NULL: none can be now. */

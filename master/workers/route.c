@@ -12,8 +12,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/logs/audit.h"
-
-_Static_assert(ROUTE_STATES == WORLD_ROUTE_STATES, "world.h");
+#include "master/world.h"
 
 /*
  * What is counted for an identity or a uid, so that nothing on the way of a
@@ -94,9 +93,9 @@ live_of(struct route *r)
 static void
 route_enter_state(struct route *r)
 {
-	r->master->routes.in_state[r->state]++;
+	r->all->in_state[r->state]++;
 	*live_of(r) += is_live(r->state);
-	r->master->routes.operators += r->operates && is_live(r->state);
+	r->all->operators += r->operates && is_live(r->state);
 	if (is_kept(r->state)) {
 		r->user->nkept++;
 		TAILQ_INSERT_TAIL(&r->user->kept, r, kept_entry);
@@ -106,11 +105,11 @@ route_enter_state(struct route *r)
 static void
 route_leave_state(struct route *r)
 {
-	assert(r->master->routes.in_state[r->state] > 0);
-	r->master->routes.in_state[r->state]--;
+	assert(r->all->in_state[r->state] > 0);
+	r->all->in_state[r->state]--;
 	assert(!is_live(r->state) || *live_of(r) > 0);
 	*live_of(r) -= is_live(r->state);
-	r->master->routes.operators -= r->operates && is_live(r->state);
+	r->all->operators -= r->operates && is_live(r->state);
 	if (is_kept(r->state)) {
 		r->user->nkept--;
 		TAILQ_REMOVE(&r->user->kept, r, kept_entry);
@@ -118,8 +117,6 @@ route_leave_state(struct route *r)
 }
 
 /* Count it anew: owner, opened or attached has changed. */
-#define STATUS_MS	1000	/* until the service manager hears */
-
 static void
 route_recount(struct route *r)
 {
@@ -134,31 +131,31 @@ route_recount(struct route *r)
 	route_leave_state(r);
 	r->state = now;
 	route_enter_state(r);
-	/* The service manager hears of many changes at once. */
-	if (r->master->sdnotify != NULL)
-		timer_ensure(&r->master->status_ev, STATUS_MS);
+	r->all->world->events->on_sessions(r->all->world->master);
 }
 
 void
-route_init_all(struct master *m)
+routes_init(struct routes *rs, struct world *w)
 {
-	TAILQ_INIT(&m->routes.list);
-	map_init(&m->routes.by_id);
-	map_init(&m->routes.clients);
-	map_init(&m->routes.users);
+	memset(rs, 0, sizeof(*rs));
+	rs->world = w;
+	TAILQ_INIT(&rs->list);
+	map_init(&rs->by_id);
+	map_init(&rs->clients);
+	map_init(&rs->users);
 }
 
 void
-route_free_all(struct master *m)
+routes_fini(struct routes *rs)
 {
 	struct route	*r;
 
-	while ((r = TAILQ_FIRST(&m->routes.list)) != NULL)
+	while ((r = TAILQ_FIRST(&rs->list)) != NULL)
 		route_free(&r);
-	assert(m->routes.clients.count == 0 && m->routes.users.count == 0);
-	map_fini(&m->routes.by_id);
-	map_fini(&m->routes.clients);
-	map_fini(&m->routes.users);
+	assert(rs->clients.count == 0 && rs->users.count == 0);
+	map_fini(&rs->by_id);
+	map_fini(&rs->clients);
+	map_fini(&rs->users);
 }
 
 /* --- one --- */
@@ -179,13 +176,13 @@ make_id(char id[ROUTE_ID_LEN + 1])
 
 /* id: NULL for a new one. */
 static struct route *
-route_alloc(struct master *m, const char *id, const char *identity, uid_t uid)
+route_alloc(struct routes *rs, const char *id, const char *identity, uid_t uid)
 {
 	struct route	*r;
 
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return NULL;
-	r->master = m;
+	r->all = rs;
 	r->slot = -1;
 	r->uid = uid;
 	snprintf(r->identity, sizeof(r->identity), "%s", identity);
@@ -194,12 +191,12 @@ route_alloc(struct master *m, const char *id, const char *identity, uid_t uid)
 		make_id(r->id);
 	else
 		snprintf(r->id, sizeof(r->id), "%s", id);
-	timer_init(&r->expire_ev, m->world.base, route_on_expire, r);
-	if ((r->client = tally_get(&m->routes.clients, r->identity,
+	timer_init(&r->expire_ev, rs->world->base, route_on_expire, r);
+	if ((r->client = tally_get(&rs->clients, r->identity,
 	    strlen(r->identity))) == NULL ||
-	    (r->user = tally_get(&m->routes.users, &r->uid,
+	    (r->user = tally_get(&rs->users, &r->uid,
 	    sizeof(r->uid))) == NULL ||
-	    map_add(&m->routes.by_id, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
+	    map_add(&rs->by_id, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
 		tally_put(&r->client);
 		tally_put(&r->user);
 		free(r);
@@ -236,7 +233,7 @@ route_record(struct route *r)
 {
 	struct record	 rec;
 
-	if (r->master->world.records == NULL)
+	if (r->all->world->records == NULL)
 		return;
 	memset(&rec, 0, sizeof(rec));
 	rec.kind = r->lost ? RECORD_LOST : r->owner == NULL ?
@@ -264,7 +261,7 @@ route_record(struct route *r)
 		strcpy(rec.transcript, r->transcript);
 	if (r->owner != NULL)
 		record_child(&rec, r->owner);
-	if (records_put(r->master->world.records, &r->slot, &rec) == -1)
+	if (records_put(r->all->world->records, &r->slot, &rec) == -1)
 		log_warn("session %u cannot be recorded: it will end with this "
 		    "daemon", r->number);
 	sodium_memzero(rec.id, sizeof(rec.id));
@@ -298,8 +295,7 @@ static void
 take_record(struct route *r, const struct record *rec, uint64_t now)
 {
 	r->number = rec->number;
-	if (r->number > r->master->routes.next_number)
-		r->master->routes.next_number = r->number;
+	routes_number(r->all, r->number);
 	r->client_uid = (uid_t)rec->client_uid;
 	r->uplink = rec->uplink;
 	r->born = rec->born < now ? rec->born : now;
@@ -316,19 +312,26 @@ take_record(struct route *r, const struct record *rec, uint64_t now)
 		r->transcript = strdup(rec->transcript);
 }
 
+void
+routes_number(struct routes *rs, unsigned number)
+{
+	if (number > rs->next_number)
+		rs->next_number = number;
+}
+
 struct route *
-route_former(struct master *m, const struct record *rec, struct child *owner)
+route_former(struct routes *rs, const struct record *rec, struct child *owner)
 {
 	struct route	*r;
 	uint64_t	 now = clock_ms();
 
 	assert(owner == NULL || owner->state == CHILD_AWAITED);
 	if (strlen(rec->id) != ROUTE_ID_LEN ||
-	    map_find(&m->routes.by_id, rec->id, ROUTE_ID_LEN) != NULL) {
+	    map_find(&rs->by_id, rec->id, ROUTE_ID_LEN) != NULL) {
 		errno = EEXIST;
 		return NULL;
 	}
-	if ((r = route_alloc(m, rec->id, rec->identity, (uid_t)rec->uid)) ==
+	if ((r = route_alloc(rs, rec->id, rec->identity, (uid_t)rec->uid)) ==
 	    NULL)
 		return NULL;
 	take_record(r, rec, now);
@@ -340,7 +343,7 @@ route_former(struct master *m, const struct record *rec, struct child *owner)
 		r->until = rec->until;
 		timer_set(&r->expire_ev, r->until > now ? r->until - now : 0);
 	}
-	TAILQ_INSERT_TAIL(&m->routes.list, r, entry);
+	TAILQ_INSERT_TAIL(&rs->list, r, entry);
 	route_enter_state(r);			/* NEW */
 	route_recount(r);
 	route_record(r);
@@ -350,24 +353,24 @@ route_former(struct master *m, const struct record *rec, struct child *owner)
 /* --- a session with a worker --- */
 
 struct route *
-route_new(struct child *owner)
+route_new(struct routes *rs, struct child *owner)
 {
-	struct master	*m = owner->master;
+	struct records	*records = rs->world->records;
 	struct route	*r;
 
 	assert(owner->route == NULL);
-	if ((r = route_alloc(m, NULL, owner->peer.identity,
+	if ((r = route_alloc(rs, NULL, owner->peer.identity,
 	    owner->peer.uid)) == NULL)
 		return NULL;
-	r->number = ++m->routes.next_number;
-	if (m->world.records != NULL)
-		records_head(m->world.records)->next_number = r->number;
+	r->number = ++rs->next_number;
+	if (records != NULL)
+		records_head(records)->next_number = r->number;
 	r->client_uid = owner->peer.client_uid;
 	r->uplink = owner->peer.uplink;
 	r->owner = owner;
 	r->born = clock_ms();
 	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
-	TAILQ_INSERT_TAIL(&m->routes.list, r, entry);
+	TAILQ_INSERT_TAIL(&rs->list, r, entry);
 	route_enter_state(r);			/* NEW */
 	return r;
 }
@@ -386,7 +389,7 @@ route_audit(const struct route *r, struct audit_what what)
 	what.session = AUDIT_N(r->number);
 	what.identity = r->identity;
 	what.uid = AUDIT_N(r->uid);
-	audit(r->master, &what);
+	audit(r->all->world, &what);
 }
 
 static void
@@ -409,9 +412,9 @@ route_used(struct route *r, const Ipc__Used *used)
 {
 	if (used == NULL)
 		return;
-	r->master->world.stats[STAT_processes] += used->processes;
-	r->master->world.stats[STAT_bytes_in] += used->bytes_in;
-	r->master->world.stats[STAT_bytes_out] += used->bytes_out;
+	r->all->world->stats[STAT_processes] += used->processes;
+	r->all->world->stats[STAT_bytes_in] += used->bytes_in;
+	r->all->world->stats[STAT_bytes_out] += used->bytes_out;
 	r->used.processes += used->processes;
 	r->used.bytes_in += used->bytes_in;
 	r->used.bytes_out += used->bytes_out;
@@ -477,10 +480,10 @@ route_free(struct route **rp)
 	route_leave_state(r);
 	tally_put(&r->client);
 	tally_put(&r->user);
-	map_del(&r->master->routes.by_id, &r->node);
-	TAILQ_REMOVE(&r->master->routes.list, r, entry);
-	if (r->master->world.records != NULL)
-		records_drop(r->master->world.records, &r->slot);
+	map_del(&r->all->by_id, &r->node);
+	TAILQ_REMOVE(&r->all->list, r, entry);
+	if (r->all->world->records != NULL)
+		records_drop(r->all->world->records, &r->slot);
 	timer_stop(&r->expire_ev);
 	free(r->transcript);
 	sodium_memzero(r->id, sizeof(r->id));
@@ -499,31 +502,31 @@ route_on_expire(void *arg)
 }
 
 size_t
-route_count(const struct master *m)
+route_count(const struct routes *rs)
 {
-	return m->routes.in_state[ROUTE_ATTACHED] +
-	    m->routes.in_state[ROUTE_DETACHED] - m->routes.operators;
+	return rs->in_state[ROUTE_ATTACHED] +
+	    rs->in_state[ROUTE_DETACHED] - rs->operators;
 }
 
 size_t
-route_count_of(const struct master *m, const char *identity)
+route_count_of(const struct routes *rs, const char *identity)
 {
-	const struct tally	*t = map_find(&m->routes.clients, identity,
+	const struct tally	*t = map_find(&rs->clients, identity,
 				    strlen(identity));
 
 	return t != NULL ? t->live : 0;
 }
 
 size_t
-route_operators(const struct master *m)
+route_operators(const struct routes *rs)
 {
-	return m->routes.operators;
+	return rs->operators;
 }
 
 size_t
-route_operators_of(const struct master *m, const char *identity)
+route_operators_of(const struct routes *rs, const char *identity)
 {
-	const struct tally	*t = map_find(&m->routes.clients, identity,
+	const struct tally	*t = map_find(&rs->clients, identity,
 				    strlen(identity));
 
 	return t != NULL ? t->operators : 0;
@@ -537,12 +540,11 @@ is_whose(const struct route *r, const struct peer *p)
 }
 
 void
-route_handover(struct child *greeter, const char *id, const void *message,
-    size_t len, int fd)
+route_handover(struct routes *rs, struct child *greeter, const char *id,
+    const void *message, size_t len, int fd)
 {
-	struct master	*m = greeter->master;
 	Ipc__Resume	 out = IPC__RESUME__INIT;
-	struct route	*r = map_find(&m->routes.by_id, id, strlen(id));
+	struct route	*r = map_find(&rs->by_id, id, strlen(id));
 
 	assert(greeter->state == CHILD_HANDING && greeter->wanted == NULL);
 	assert(fd != -1);
@@ -589,7 +591,7 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 	struct child	*greeter = child_by_id(owner->all, ticket);
 	struct route	*r;
 
-	assert(owner->master != NULL && owner->chan != NULL);
+	assert(owner->all != NULL && owner->chan != NULL);
 	/* Only the owner that was asked may answer. */
 	if (greeter == NULL || greeter->asked_id != owner->id)
 		return;
@@ -689,8 +691,8 @@ route_lose(struct route *r)
 		route_free(&r);
 		return;
 	}
-	STAT_INC(&r->master->world, ended);
-	STAT_INC(&r->master->world, lost);
+	STAT_INC(r->all->world, ended);
+	STAT_INC(r->all->world, lost);
 	route_audit_end(r);
 	r->opened = r->attached = false;
 	r->lost = true;
@@ -703,6 +705,6 @@ route_on_owner_gone(struct route *r, const char *why)
 	assert(r->owner != NULL && r->owner->route == r && why != NULL);
 	r->why = why;
 	if (r->opened)
-		STAT_INC(&r->master->world, ended);
+		STAT_INC(r->all->world, ended);
 	route_free(&r);
 }

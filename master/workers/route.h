@@ -15,7 +15,8 @@
 #include "master/logs/audit.h"
 #include "master/workers/child.h"
 #include "master/workers/records.h"
-#include "master/world.h"
+
+struct world;
 
 /* 128 random bits in the format of a UUID, as clients expect. */
 #define ROUTE_ID_LEN	36
@@ -31,12 +32,15 @@ enum route_state {
 };
 
 struct tally;
+struct routes;
+
+TAILQ_HEAD(route_list, route);
 
 struct route {
 	TAILQ_ENTRY(route)	 entry;
 	TAILQ_ENTRY(route)	 kept_entry;	/* KEPT: in user->kept */
 	struct map_node		 node;
-	struct master		*master;
+	struct routes		*all;
 	enum route_state	 state;		/* of the three below */
 	struct tally		*client;	/* of its identity */
 	struct tally		*user;		/* of its uid */
@@ -52,7 +56,7 @@ struct route {
 	bool			 attached;
 	bool			 lost;		/* its worker died */
 	bool			 operates;	/* and counts for no limit */
-	int			 slot;		/* in m->world.records; or -1 */
+	int			 slot;		/* of its record; or -1 */
 	char			 peer[PEER_TEXT_MAX];
 	uint64_t		 born;		/* ms */
 	Ipc__Used		 used;		/* by its former workers */
@@ -64,27 +68,41 @@ struct route {
 	struct timer		 expire_ev;
 };
 
-/* Prepare the sessions; free them and what finds them. */
-void		 route_init_all(struct master *m);
-void		 route_free_all(struct master *m);
+/* All sessions, for route.c alone to change. */
+struct routes {
+	struct world		*world;
+	struct route_list	 list;		/* in the order of numbers */
+	struct map		 by_id;
+	struct map		 clients, users;	/* see struct tally */
+	size_t			 in_state[ROUTE_STATES];
+	size_t			 operators;	/* of those that live */
+	unsigned		 next_number;
+};
+
+/* Without any; free them and what finds them. */
+void		 routes_init(struct routes *rs, struct world *w);
+void		 routes_fini(struct routes *rs);
 
 /* Of a former master; the owner is AWAITED, or NULL.  NULL with errno. */
-struct route	*route_former(struct master *m, const struct record *rec,
+struct route	*route_former(struct routes *rs, const struct record *rec,
 		    struct child *owner);
+
+/* There was a session of that number: the next has a higher one. */
+void		 routes_number(struct routes *rs, unsigned number);
 
 /* Write its record, after a change. */
 void		 route_record(struct route *r);
 
 /* For a worker.  NULL with errno. */
-struct route	*route_new(struct child *owner);
+struct route	*route_new(struct routes *rs, struct child *owner);
 void		 route_free(struct route **rp);
 
 /*
  * Its client (fd stays the caller's) asks to resume, by a message; see
  * decide().
  */
-void	 route_handover(struct child *greeter, const char *id,
-	    const void *message, size_t len, int fd);
+void	 route_handover(struct routes *rs, struct child *greeter,
+	    const char *id, const void *message, size_t len, int fd);
 
 /* The owner's answer. */
 void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
@@ -112,10 +130,10 @@ void	 route_on_owner_gone(struct route *r, const char *why);
 void	 route_lose(struct route *r);
 
 /* Sessions with a worker; apart from these, those for session/operate. */
-size_t	 route_count(const struct master *m);
-size_t	 route_count_of(const struct master *m, const char *identity);
-size_t	 route_operators(const struct master *m);
-size_t	 route_operators_of(const struct master *m, const char *identity);
+size_t	 route_count(const struct routes *rs);
+size_t	 route_count_of(const struct routes *rs, const char *identity);
+size_t	 route_operators(const struct routes *rs);
+size_t	 route_operators_of(const struct routes *rs, const char *identity);
 
 /* To the audit log, with number, identity and uid filled in. */
 void	 route_audit(const struct route *r, struct audit_what what);

@@ -18,6 +18,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 /*
  * All is owned by the daemon, so that the user of a session cannot change it.
@@ -128,7 +129,7 @@ let_read(int fd, mode_t mode, const struct route *r)
 		{ htole16(MASK), rights, ~0U },
 		{ htole16(OTHER), 0, ~0U } } };
 
-	assert(fd != -1 && r->master != NULL);
+	assert(fd != -1 && r->all != NULL);
 	if (r->uid == geteuid())
 		return fchmod(fd, mode);
 	if (fsetxattr(fd, "system.posix_acl_access", &acl, sizeof(acl),
@@ -174,7 +175,7 @@ name_folder(struct route *r)
 		return -1;
 	strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
 	if (asprintf(&r->transcript, "%s/%lu/%s.%03ldZ-%ld-%u",
-	    r->master->world.conf.transcript_dir, (unsigned long)r->uid, text,
+	    r->all->world->conf.transcript_dir, (unsigned long)r->uid, text,
 	    ts.tv_nsec / 1000000, (long)getpid(), r->number) != -1)
 		return 0;
 	r->transcript = NULL;

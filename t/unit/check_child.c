@@ -11,6 +11,7 @@
 #include "common/ipc/chan.h"
 #include "common/log.h"
 #include "master/workers/membudget.h"
+#include "master/world.h"
 #include "master/workers/child.h"
 
 #define GRACE		1234	/* ms that sessions have */
@@ -31,8 +32,7 @@ struct chan {
 };
 
 static struct children	 all;
-static uint64_t	 stats[STATS];
-static struct conf	 conf;
+static struct world	 world;
 
 /* Whose they are: an opaque pointer. */
 static struct master	*const owner = (struct master *)&all;
@@ -47,7 +47,7 @@ struct chan *
 chan_new(struct event_base *base, int sock, enum ipc_role self,
     enum ipc_role peer, chan_msg_fn *on_msg, chan_end_fn *on_end, void *arg)
 {
-	ck_assert(base == all.base && self == IPC_ROLE_MASTER &&
+	ck_assert(base == world.base && self == IPC_ROLE_MASTER &&
 	    peer == IPC_ROLE_WORKER && on_msg != NULL);
 	ck_assert_ptr_nonnull(last = calloc(1, sizeof(*last)));
 	last->on_end = on_end;
@@ -165,8 +165,11 @@ static const struct child_events	 child_events = {
 	.on_state = on_state,
 	.on_pid = on_pid,
 	.on_settled = on_settled,
-	.on_early_death = on_early_death,
-	.on_gone = on_gone,
+	.on_early_death = on_early_death
+};
+
+static const struct master_events	 events = {
+	.on_child_gone = on_gone,
 	.look_for_orphans = on_orphans
 };
 
@@ -175,13 +178,15 @@ static const struct child_events	 child_events = {
 static void
 setup(void)
 {
-	memset(stats, 0, sizeof(stats));
-	memset(&conf, 0, sizeof(conf));
-	children_init(&all, &child_events, owner, stats);
-	conf.process_cgroup = CONF_CGROUP_NO;
-	ck_assert_ptr_nonnull(all.base = event_base_new());
+	memset(&world, 0, sizeof(world));
+	world.events = &events;
+	world.master = owner;
+	children_init(&all, &world, &child_events);
+	world.conf.process_cgroup = CONF_CGROUP_NO;
+	ck_assert_ptr_nonnull(world.base = event_base_new());
 	ck_assert_ptr_nonnull(all.budget = membudget_new());
-	ck_assert_ptr_nonnull(all.cgroups = cgroups_new(all.base, &conf, NULL));
+	ck_assert_ptr_nonnull(all.cgroups = cgroups_new(world.base,
+	    &world.conf, NULL));
 }
 
 static void
@@ -195,7 +200,7 @@ teardown(void)
 	children_fini(&all);
 	membudget_free(&all.budget);
 	cgroups_free(&all.cgroups);
-	event_base_free(all.base);
+	event_base_free(world.base);
 }
 
 static struct child *
@@ -268,7 +273,7 @@ START_TEST(test_life)
 	hang_up(c, 0);
 	ck_assert_uint_eq(nsettled, 1);
 	ck_assert_uint_eq(ngone, 1);
-	ck_assert_uint_eq(stats[STAT_deaths], 0);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 0);
 	ck_assert(TAILQ_EMPTY(&all.list));
 	ck_assert_uint_eq(nkilled, 0);
 }
@@ -289,7 +294,7 @@ START_TEST(test_channel_first)
 	child_on_exit(c, EXITED(0));
 	ck_assert_uint_eq(ngone, 1);
 	ck_assert_int_eq(child_next_exit(&all), 0);
-	ck_assert_uint_eq(stats[STAT_deaths], 0);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 0);
 }
 END_TEST
 
@@ -299,17 +304,17 @@ START_TEST(test_death)
 	struct child	*c = start_serving();
 
 	child_on_exit(c, EXITED(0));
-	ck_assert_uint_eq(stats[STAT_deaths], 0);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 0);
 	hang_up(c, 0);
-	ck_assert_uint_eq(stats[STAT_deaths], 1);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 1);
 	ck_assert_uint_eq(ngone, 1);
 	/* By a signal: at once, and nothing is awaited of its channel. */
 	c = start_serving();
 	child_on_exit(c, SIGNALLED(SIGSEGV));
 	ck_assert_int_eq(c->process, CHILD_REAPED);
-	ck_assert_uint_eq(stats[STAT_deaths], 2);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 2);
 	hang_up(c, 0);
-	ck_assert_uint_eq(stats[STAT_deaths], 2);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 2);
 	ck_assert_uint_eq(ngone, 2);
 	ck_assert_uint_eq(nearly, 0);
 }
@@ -322,12 +327,12 @@ START_TEST(test_spare)
 
 	child_on_exit(c, EXITED(0));
 	hang_up(c, 0);
-	ck_assert_uint_eq(stats[STAT_deaths], 0);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 0);
 	ck_assert_uint_eq(norphans, 0);
 	c = start_forked();
 	child_on_exit(c, SIGNALLED(SIGKILL));
 	hang_up(c, 0);
-	ck_assert_uint_eq(stats[STAT_deaths], 1);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 1);
 	ck_assert_uint_eq(nearly, 1);
 	ck_assert_uint_eq(norphans, 1);
 }
@@ -484,7 +489,7 @@ START_TEST(test_stop)
 	ck_assert_int_eq(killed, PID + 1);
 	ck_assert_int_eq(spare->end, CHILD_KILLED);
 	child_on_exit(spare, SIGNALLED(SIGKILL));
-	ck_assert_uint_eq(stats[STAT_deaths], 0);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 0);
 }
 END_TEST
 
@@ -500,7 +505,7 @@ START_TEST(test_killed)
 	ck_assert_int_eq(c->end, CHILD_KILLED);
 	ck_assert_int_eq(c->state, CHILD_LEAVING);
 	child_on_exit(c, SIGNALLED(SIGKILL));
-	ck_assert_uint_eq(stats[STAT_deaths], 0);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 0);
 	child_kill(c);
 	ck_assert_uint_eq(nkilled, 1);
 }
@@ -531,7 +536,7 @@ START_TEST(test_violation)
 	ck_assert_int_eq(c->end, CHILD_KILLED);
 	ck_assert_uint_eq(nkilled, 1);
 	ck_assert_uint_eq(nearly, 1);
-	ck_assert_uint_eq(stats[STAT_violations], 1);
+	ck_assert_uint_eq(world.stats[STAT_violations], 1);
 	ck_assert_uint_eq(nsettled, 1);
 }
 END_TEST

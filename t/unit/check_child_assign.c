@@ -16,10 +16,15 @@
 #include "master/logs/audit.h"
 #include "master/workers/cgroups.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 #define OTHER	4711		/* a uid that is not ours */
 
-static struct master	 m;
+static struct world	 world;
+static struct routes	 routes;
+static bool		 drains;
+static struct children	 all = { .world = &world };
+static struct assigner	 by;
 static struct child	 c;
 static struct conf	 conf;
 static struct route	 route, resumed;
@@ -66,7 +71,7 @@ chan_send(struct chan *ch, enum ipc_kind kind, const void *body, int fd)
 			figures = *told.figures;
 			ck_assert_uint_eq(figures.n_gauge, GAUGES);
 			ck_assert_uint_eq(figures.n_stat, STATS);
-			ck_assert_ptr_eq(figures.stat, m.world.stats);
+			ck_assert_ptr_eq(figures.stat, world.stats);
 			waiting = figures.gauge[GAUGE_waiting];
 		}
 	}
@@ -75,10 +80,10 @@ chan_send(struct chan *ch, enum ipc_kind kind, const void *body, int fd)
 /* --- in the place of the rest of the master --- */
 
 const struct conf *
-policy_get(const struct master *master, const struct peer *p,
+policy_get(const struct world *w, const struct peer *p,
     struct conf *room)
 {
-	ck_assert(master == &m && p == &c.peer && room != NULL);
+	ck_assert(w == &world && p == &c.peer && room != NULL);
 	if (fails)
 		return NULL;
 	tell("get");
@@ -93,10 +98,10 @@ policy_put(const struct conf *got, struct conf *room)
 }
 
 void
-policy_settings(const struct master *master, const struct conf *got,
+policy_settings(const struct world *w, const struct conf *got,
     struct policy_settings *out)
 {
-	ck_assert(master == &m && got == &conf);
+	ck_assert(w == &world && got == &conf);
 	memset(out, 0, sizeof(*out));
 	ipc__settings__init(&out->s);
 	out->s.detached_ttl_ms = 1;
@@ -189,9 +194,9 @@ route_audit(const struct route *r, struct audit_what what)
 }
 
 struct route *
-route_new(struct child *owner)
+route_new(struct routes *rs, struct child *owner)
 {
-	ck_assert_ptr_eq(owner, &c);
+	ck_assert(rs == &routes && owner == &c);
 	tell("session");
 	return fails ? NULL : &route;
 }
@@ -228,15 +233,22 @@ tokens_any(const struct tokens *t)
 static char *
 unready(const struct master *master, char *why, size_t size)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_null(master);
 	snprintf(why, size, "busy");
 	return why;
+}
+
+static bool
+is_draining(const struct master *master)
+{
+	ck_assert_ptr_null(master);
+	return drains;
 }
 
 static void
 gauges(const struct master *master, uint64_t list[GAUGES])
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_null(master);
 	memset(list, 0, GAUGES * sizeof(list[0]));
 	list[GAUGE_waiting] = waiting;
 }
@@ -247,10 +259,12 @@ static void
 setup(void)
 {
 	static const struct master_events	 events = {
-		.unready = unready, .gauges = gauges
+		.unready = unready, .gauges = gauges, .is_draining = is_draining
 	};
 
-	memset(&m, 0, sizeof(m));
+	memset(&world, 0, sizeof(world));
+	drains = false;
+	memset(&by, 0, sizeof(by));
 	memset(&c, 0, sizeof(c));
 	memset(&conf, 0, sizeof(conf));
 	memset(&route, 0, sizeof(route));
@@ -258,9 +272,11 @@ setup(void)
 	memset(&peer, 0, sizeof(peer));
 	has_tokens = fails = false;
 	did[0] = '\0';
-	m.world.events = &events;
-	m.environment = -1;
-	c.master = &m;
+	world.events = &events;
+	by.world = &world;
+	by.routes = &routes;
+	by.environment = -1;
+	c.all = &all;
 	c.chan = (struct chan *)&c;
 	c.id = 9;
 	conf.max_held_per_user = 7;
@@ -278,7 +294,8 @@ setup(void)
 static Ipc__Assign *
 assign(int refuse, bool full)
 {
-	ck_assert_int_eq(child_assign(&c, 77, &peer, refuse, full, NULL), 0);
+	ck_assert_int_eq(child_assign(&by, &c, 77, &peer, refuse, full, NULL),
+	    0);
 	return &told;
 }
 
@@ -286,7 +303,7 @@ START_TEST(test_session)
 {
 	peer.has_gid = true;
 	peer.gid = 12;
-	m.drain.is_on = true;
+	drains = true;
 	assign(0, true);
 	ck_did(" get session assigned greeting record assign put");
 	ck_assert_ptr_eq(c.route, &route);
@@ -385,9 +402,9 @@ END_TEST
 
 START_TEST(test_greeted)
 {
-	m.drain.is_on = true;
-	ck_assert_int_eq(child_assign_greeted(&c, 77, &peer, true, "hello", 5,
-	    NULL), 0);
+	drains = true;
+	ck_assert_int_eq(child_assign_greeted(&by, &c, 77, &peer, true,
+	    "hello", 5, NULL), 0);
 	ck_did(" get session assigned greeting record assign put");
 	ck_assert(told.greeted && told.full && told.draining);
 	ck_assert_int_eq(told.transport, IPC__TRANSPORT__WEBSOCKET);
@@ -399,8 +416,8 @@ END_TEST
 
 START_TEST(test_stdio)
 {
-	m.environment = 55;
-	ck_assert_int_eq(child_assign_stdio(&c, 77, 78), 0);
+	by.environment = 55;
+	ck_assert_int_eq(child_assign_stdio(&by, &c, 77, 78), 0);
 	ck_did(" user stdio_out get session assigned greeting record "
 	    "environment assign put");
 	ck_assert_int_eq(told.transport, IPC__TRANSPORT__STDIO);
@@ -415,7 +432,7 @@ END_TEST
 START_TEST(test_fails)
 {
 	fails = true;
-	ck_assert_int_eq(child_assign(&c, 77, &peer, 0, false, NULL), -1);
+	ck_assert_int_eq(child_assign(&by, &c, 77, &peer, 0, false, NULL), -1);
 	ck_did("");
 }
 END_TEST
@@ -442,7 +459,7 @@ START_TEST(test_decide)
 	child_decide(&c, verdicts[_i].verdict, &resumed);
 	ck_did(verdicts[_i].did);
 	ck_assert_int_eq(decided.verdict, verdicts[_i].verdict);
-	ck_assert_uint_eq(m.world.stats[STAT_resumed], verdicts[_i].resumes);
+	ck_assert_uint_eq(world.stats[STAT_resumed], verdicts[_i].resumes);
 	if (verdicts[_i].verdict == IPC__VERDICT__YOURS) {
 		ck_assert_str_eq(decided.session_id, "that-id");
 		ck_assert_uint_eq(decided.number, 42);

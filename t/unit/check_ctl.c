@@ -29,6 +29,7 @@
 #include "master/auth/peer_sandbox.h"
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
+#include "master/parts.h"
 #include "master/reload.h"
 #include "master/remote/remote.h"
 #include "master/workers/child.h"
@@ -384,12 +385,12 @@ child_count_spare(const struct children *all)
 }
 
 size_t
-route_count(const struct master *master)
+route_count(const struct routes *rs)
 {
 	const struct route	*r;
 	size_t			 n = 0;
 
-	TAILQ_FOREACH(r, &master->routes.list, entry)
+	TAILQ_FOREACH(r, &rs->list, entry)
 		n += r->owner != NULL;
 	return n;
 }
@@ -402,9 +403,9 @@ route_free(struct route **rp)
 }
 
 void
-audit(struct master *master, const struct audit_what *w)
+audit(struct world *world, const struct audit_what *w)
 {
-	ck_assert(master == &m && w->event == AUDIT_control);
+	ck_assert(world == &m.world && w->event == AUDIT_control);
 	ck_assert(w->by_uid.is_set && w->by_pid.is_set);
 	memset(&last.result, 0, sizeof(last) - offsetof(typeof(last), result));
 	last.n++;
@@ -423,9 +424,9 @@ audit(struct master *master, const struct audit_what *w)
 }
 
 char *
-audit_describe(const struct master *master)
+audit_describe(const struct world *w)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(w, &m.world);
 	return strdup("syslog");
 }
 
@@ -549,7 +550,6 @@ add_session(unsigned i, uid_t uid, bool is_served)
 	struct route	*r = &sessions[i];
 	struct child	*c = &workers[i];
 
-	r->master = &m;
 	r->number = i + 1;
 	r->uid = r->client_uid = uid;
 	r->opened = true;
@@ -597,13 +597,16 @@ setup(void)
 	for (i = 0; i < HANDOFF_KINDS; i++)
 		m.handed.fd[i] = -1;
 	m.world.events = &events;
+	m.world.master = &m;
 	m.world.start.is_root = true;
-	m.world.start.idmap.has_all_users = m.world.start.idmap.has_all_groups = true;
+	m.world.start.idmap.has_all_users = true;
+	m.world.start.idmap.has_all_groups = true;
 	m.world.rundir.path = dir;
 	ck_assert_int_eq(conf_init(&m.world.conf), 0);
 	m.world.conf.drain_timeout = 1234;
 	ck_assert_ptr_nonnull(m.world.base = event_base_new());
-	ck_assert_ptr_nonnull(ctl = m.ctl = ctl_new(&m));
+	ck_assert_ptr_nonnull(ctl = m.ctl = ctl_new(&m.world, &m.routes,
+	    &m.children, -1));
 }
 
 static void

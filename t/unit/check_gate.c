@@ -19,6 +19,7 @@
 #include "master/accept/child_assign.h"
 #include "master/accept/gate.h"
 #include "master/auth/userdb.h"
+#include "master/parts.h"
 #include "master/workers/pool.h"
 
 static struct master	 m;
@@ -100,9 +101,10 @@ assigned(struct child *c, const struct peer *p)
 }
 
 int
-child_assign(struct child *c, int fd, const struct peer *p, int refuse,
-    bool full, const Ipc__User *user)
+child_assign(struct assigner *a, struct child *c, int fd, const struct peer *p,
+    int refuse, bool full, const Ipc__User *user)
 {
+	ck_assert_ptr_eq(a, &m.assigner);
 	last.user = user;
 	ck_assert_int_ne(fcntl(fd, F_GETFD), -1);
 	last.refuse = refuse;
@@ -112,9 +114,11 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 }
 
 int
-child_assign_greeted(struct child *c, int fd, const struct peer *p,
-    bool full, const void *message, size_t len, const Ipc__User *user)
+child_assign_greeted(struct assigner *a, struct child *c, int fd,
+    const struct peer *p, bool full, const void *message, size_t len,
+    const Ipc__User *user)
 {
+	ck_assert_ptr_eq(a, &m.assigner);
 	last.user = user;
 	ck_assert_int_ne(fcntl(fd, F_GETFD), -1);
 	last.full = full;
@@ -132,6 +136,16 @@ child_kill(struct child *c)
 	gate_leave(m.gate, c);
 }
 
+static bool
+is_draining(const struct master *master)
+{
+	return master->drain.is_on;
+}
+
+static const struct master_events	 events = {
+	.is_draining = is_draining
+};
+
 /* --- */
 
 static void
@@ -147,7 +161,9 @@ setup(void)
 	memset(workers, 0, sizeof(workers));
 	memset(&last, 0, sizeof(last));
 	ck_assert_ptr_nonnull(m.world.base = event_base_new());
-	ck_assert_ptr_nonnull(m.gate = gate_new(&m));
+	m.world.events = &events;
+	m.world.master = &m;
+	ck_assert_ptr_nonnull(m.gate = gate_new(&m.world, NULL, &m.assigner));
 	room = 2 * LIMIT_STARTUPS_FULL;
 	now = 1000000;
 	drawn = 99;

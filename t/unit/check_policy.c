@@ -17,7 +17,8 @@
 #define US	1000u		/* the user of a daemon that is not root's */
 #define OTHER	1001u
 
-static struct master	 m;
+static struct world	 w;
+static struct routes	 routes;
 static uid_t		 euid;
 
 /* In the place of libc's: whose daemon that is. */
@@ -84,16 +85,16 @@ shown(struct peer p, uid_t uid)
 static size_t	 sessions[3];
 
 size_t
-route_count(const struct master *master)
+route_count(const struct routes *rs)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(rs, &routes);
 	return sessions[0] + sessions[1] + sessions[2];
 }
 
 size_t
-route_count_of(const struct master *master, const char *identity)
+route_count_of(const struct routes *rs, const char *identity)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(rs, &routes);
 	return sessions[strcmp(identity, local(OTHER).identity) == 0 ? 1 :
 	    strcmp(identity, local(OTHER + 1).identity) == 0 ? 2 : 0];
 }
@@ -102,16 +103,16 @@ route_count_of(const struct master *master, const char *identity)
 static size_t	 operators[2];
 
 size_t
-route_operators(const struct master *master)
+route_operators(const struct routes *rs)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(rs, &routes);
 	return operators[0] + operators[1];
 }
 
 size_t
-route_operators_of(const struct master *master, const char *identity)
+route_operators_of(const struct routes *rs, const char *identity)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(rs, &routes);
 	return operators[strcmp(identity, local(OTHER).identity) != 0];
 }
 
@@ -120,21 +121,21 @@ route_operators_of(const struct master *master, const char *identity)
 static void
 start(uid_t user, const char *conf)
 {
-	memset(&m, 0, sizeof(m));
+	memset(&w, 0, sizeof(w));
 	memset(sessions, 0, sizeof(sessions));
 	memset(operators, 0, sizeof(operators));
 	euid = user;
-	m.world.start.is_root = user == 0;
+	w.start.is_root = user == 0;
 	ck_assert_msg(load(conf) == 0, "%s", e.text);
-	m.world.conf = c;
-	ck_assert_msg((m.world.policy = policy_new(&m.world.conf, &e)) != NULL, "%s",
+	w.conf = c;
+	ck_assert_msg((w.policy = policy_new(&w.conf, &e)) != NULL, "%s",
 	    e.text);
 }
 
 static void
 stop(void)
 {
-	policy_free(&m.world.policy);
+	policy_free(&w.policy);
 	conf_fini(&c);
 	ck_assert_int_eq(conf_init(&c), 0);
 }
@@ -147,7 +148,7 @@ why_not(struct peer p)
 	bool			 full;
 	int			 status;
 
-	status = policy_admit(&m, &p, &full);
+	status = policy_admit(&w, &routes, &p, &full);
 	why = p.why != NULL ? p.why : "";
 	ck_assert_int_eq(status, why[0] == '\0' || p.must_show ? 0 : 403);
 	ck_assert(!full);
@@ -250,33 +251,33 @@ START_TEST(test_tokens)
 
 	ck_assert_int_ne(sodium_init(), -1);
 	start(0, "RequireToken always\nTokenUser nobody\n" TOKEN);
-	ck_assert_msg((m.world.tokens = tokens_load(&m.world.conf, &e)) != NULL,
+	ck_assert_msg((w.tokens = tokens_load(&w.conf, &e)) != NULL,
 	    "%s", e.text);
 	p = tcp(OTHER);
-	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 0);
 	ck_assert(p.must_show);
 	ck_assert_str_eq(p.why, "no token");
 	/* By the kernel's word alone, where that is certain. */
 	p = local(OTHER);
-	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 0);
 	ck_assert(!p.must_show && p.why == NULL);
 	p = remote(OTHER);
-	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 0);
 	ck_assert(!p.must_show);
 	p = shown(tcp(OTHER), OTHER);
-	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 0);
 	ck_assert(!p.must_show);
 	p = shown(tcp(OTHER), 0);
-	ck_assert_int_eq(policy_admit(&m, &p, &full), 403);
+	ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 403);
 	ck_assert(!p.must_show);
 	p = tcp(OTHER);
 	p.unfit = "it is in a sandbox";
-	ck_assert_int_eq(policy_admit(&m, &p, &full), 403);
+	ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 403);
 	ck_assert(!p.must_show);
 	p = remote(0);
-	ck_assert_int_eq(policy_admit(&m, &p, &full), 403);
+	ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 403);
 	ck_assert(!p.must_show);
-	tokens_free(&m.world.tokens);
+	tokens_free(&w.tokens);
 	stop();
 }
 END_TEST
@@ -290,18 +291,18 @@ START_TEST(test_full)
 
 	start(0, "MaxSessions 4\nMaxSessionsPerUser 2\n");
 	for (i = 0; i < 4; i++) {
-		ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+		ck_assert_int_eq(policy_admit(&w, &routes, &p, &full), 0);
 		ck_assert_int_eq(full, i >= 2);
-		ck_assert(policy_exceeded(&m, &p, false) == (i > 2));
-		ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
+		ck_assert(policy_exceeded(&w, &routes, &p, false) == (i > 2));
+		ck_assert_int_eq(policy_admit(&w, &routes, &q, &full), 0);
 		ck_assert(!full);
 		sessions[i < 3]++;
 	}
-	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
+	ck_assert_int_eq(policy_admit(&w, &routes, &q, &full), 0);
 	ck_assert(full);
-	ck_assert(!policy_exceeded(&m, &q, false));
+	ck_assert(!policy_exceeded(&w, &routes, &q, false));
 	sessions[1]--;
-	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
+	ck_assert_int_eq(policy_admit(&w, &routes, &q, &full), 0);
 	ck_assert(!full);
 	stop();
 }
@@ -316,17 +317,17 @@ START_TEST(test_operators)
 	sessions[1] = sessions[2] = 2;
 	operators[0] = LIMIT_OPERATORS_USER;
 	operators[1] = LIMIT_OPERATORS - LIMIT_OPERATORS_USER;
-	ck_assert(policy_exceeded(&m, &p, false));
-	ck_assert(!policy_exceeded(&m, &p, true));
+	ck_assert(policy_exceeded(&w, &routes, &p, false));
+	ck_assert(!policy_exceeded(&w, &routes, &p, true));
 	operators[0]++;
-	ck_assert(policy_exceeded(&m, &p, true));
+	ck_assert(policy_exceeded(&w, &routes, &p, true));
 	operators[0]--;
 	operators[1]++;
-	ck_assert(policy_exceeded(&m, &p, true));
+	ck_assert(policy_exceeded(&w, &routes, &p, true));
 	operators[1] = LIMIT_OPERATORS_USER;
-	ck_assert(!policy_exceeded(&m, &q, true));
+	ck_assert(!policy_exceeded(&w, &routes, &q, true));
 	operators[1]++;
-	ck_assert(policy_exceeded(&m, &q, true));
+	ck_assert(policy_exceeded(&w, &routes, &q, true));
 	stop();
 }
 END_TEST
@@ -347,7 +348,7 @@ START_TEST(test_retain)
 	struct peer	 p = local(OTHER);
 
 	start(0, asked[_i].text);
-	ck_assert_uint_eq(policy_retain(&m, &p, asked[_i].ms), asked[_i].want);
+	ck_assert_uint_eq(policy_retain(&w, &p, asked[_i].ms), asked[_i].want);
 	stop();
 }
 END_TEST

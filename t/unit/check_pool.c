@@ -16,11 +16,10 @@
 
 #include "common/ipc/chan.h"
 #include "common/limit.h"
-#include "master/accept/gate.h"
-#include "master/accept/listen.h"
 #include "master/logs/logto.h"
 #include "master/workers/cgroups.h"
 #include "master/workers/pool.h"
+#include "master/world.h"
 
 #define MIN	4
 #define MAX	20
@@ -34,12 +33,13 @@ struct chan {
 	unsigned	 probes, forks, last;
 };
 
-static struct master	 m;
+static struct world	 world;
+static struct children	 children;
+static struct pool	*pool;
 static struct chan	 chans[8];
 static unsigned		 nchans, npumps, nlost, next_id;
 static uint64_t		 now;		/* ns */
-static bool		 has_workers, may_again;
-static struct listener	 listener;
+static bool		 has_workers, may_again, listens;
 static struct child	*forked, *exited;
 static pid_t		 forked_as;
 static int		 exited_with;
@@ -62,7 +62,7 @@ chan_new(struct event_base *base, int sock, enum ipc_role self,
 	struct chan	*c = &chans[nchans++];
 
 	ck_assert_uint_le(nchans, sizeof(chans) / sizeof(chans[0]));
-	ck_assert(base == m.world.base && self == IPC_ROLE_MASTER &&
+	ck_assert(base == world.base && self == IPC_ROLE_MASTER &&
 	    peer == IPC_ROLE_TEMPLATE);
 	close(sock);
 	*c = (struct chan){ on_msg, on_end, arg, true, 0, 0, 0 };
@@ -100,34 +100,18 @@ child_new(struct children *all, int *sock_out)
 	ck_assert_int_ne(*sock_out = dup(STDERR_FILENO), -1);
 	ck_assert_ptr_nonnull(c = calloc(1, sizeof(*c)));
 	c->all = all;
-	c->master = &m;
 	c->id = ++next_id;
 	c->chan = &chans[0];
 	c->sock = -1;
-	TAILQ_INSERT_TAIL(&m.children.list, c, entry);
+	TAILQ_INSERT_TAIL(&children.list, c, entry);
 	return c;
-}
-
-static void
-discard(struct child *c)
-{
-	TAILQ_REMOVE(&m.children.list, c, entry);
-	free(c);
-}
-
-static void
-discard_all(void)
-{
-	struct child	*c;
-
-	while ((c = TAILQ_FIRST(&m.children.list)) != NULL)
-		discard(c);
 }
 
 void
 child_kill(struct child *c)
 {
-	discard(c);
+	TAILQ_REMOVE(&children.list, c, entry);
+	free(c);
 }
 
 struct child *
@@ -212,7 +196,7 @@ child_on_exit(struct child *c, int status)
 void
 child_on_template_gone(struct children *all, bool again)
 {
-	ck_assert_ptr_eq(all, &m.children);
+	ck_assert_ptr_eq(all, &children);
 	may_again = again;
 	nlost++;
 }
@@ -220,11 +204,21 @@ child_on_template_gone(struct children *all, bool again)
 static void
 on_spare(struct master *master)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_null(master);
 	npumps++;
 }
 
-static const struct master_events	 events = { .on_spare = on_spare };
+static bool
+has_listeners(const struct master *master)
+{
+	ck_assert_ptr_null(master);
+	return listens;
+}
+
+static const struct master_events	 events = {
+	.on_spare = on_spare,
+	.has_listeners = has_listeners
+};
 
 const char *
 cgroups_path(const struct cgroups *g)
@@ -247,7 +241,7 @@ static void
 pass(unsigned ms)
 {
 	do {
-		event_base_loop(m.world.base, EVLOOP_NONBLOCK);
+		event_base_loop(world.base, EVLOOP_NONBLOCK);
 		now += ms > 0 ? 1000000 : 0;
 	} while (ms-- > 0);
 }
@@ -260,8 +254,8 @@ reap(void)
 	pid_t	 pid = waitpid(-1, &status, 0);
 
 	ck_assert_int_gt(pid, 0);
-	ck_assert(pool_has(m.pool, pid));
-	ck_assert(pool_on_exit(m.pool, pid, status));
+	ck_assert(pool_has(pool, pid));
+	ck_assert(pool_on_exit(pool, pid, status));
 }
 
 static void
@@ -271,9 +265,9 @@ make_program(void)
 	const char		*dir = getenv("TMPDIR");
 	int			 fd;
 
-	snprintf(m.world.start.worker, sizeof(m.world.start.worker), "%s/check_pool.XXXXXX",
-	    dir != NULL ? dir : "/tmp");
-	ck_assert_int_ne(fd = mkostemp(m.world.start.worker, O_CLOEXEC), -1);
+	snprintf(world.start.worker, sizeof(world.start.worker),
+	    "%s/check_pool.XXXXXX", dir != NULL ? dir : "/tmp");
+	ck_assert_int_ne(fd = mkostemp(world.start.worker, O_CLOEXEC), -1);
 	ck_assert_int_eq(write(fd, text, strlen(text)), strlen(text));
 	ck_assert_int_eq(fchmod(fd, 0700), 0);
 	close(fd);
@@ -282,32 +276,32 @@ make_program(void)
 static void
 setup(void)
 {
-	memset(&m, 0, sizeof(m));
-	m.world.events = &events;
+	memset(&world, 0, sizeof(world));
+	memset(&children, 0, sizeof(children));
+	world.events = &events;
 	now = 1000000000000;
 	has_workers = true;
-	TAILQ_INIT(&m.children.list);
-	TAILQ_INIT(&m.children.forking);
-	TAILQ_INIT(&m.listen.list);
-	TAILQ_INIT(&m.uplinks.list);
-	TAILQ_INSERT_TAIL(&m.listen.list, &listener, entry);
+	TAILQ_INIT(&children.list);
+	TAILQ_INIT(&children.forking);
+	listens = true;
 	make_program();
-	m.world.conf.min_spare = MIN;
-	m.world.conf.max_spare = MAX;
-	ck_assert_ptr_nonnull(m.world.base = event_base_new());
-	ck_assert_ptr_nonnull(m.pool = pool_new(&m));
+	world.conf.min_spare = MIN;
+	world.conf.max_spare = MAX;
+	ck_assert_ptr_nonnull(world.base = event_base_new());
+	ck_assert_ptr_nonnull(pool = pool_new(&world, &children));
 }
 
 static void
 teardown(void)
 {
-	pool_kill(m.pool);
-	pool_free(&m.pool);
-	discard_all();
+	pool_kill(pool);
+	pool_free(&pool);
+	while (!TAILQ_EMPTY(&children.list))
+		child_kill(TAILQ_FIRST(&children.list));
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;
-	unlink(m.world.start.worker);
-	event_base_free(m.world.base);
+	unlink(world.start.worker);
+	event_base_free(world.base);
 }
 
 static void
@@ -344,7 +338,7 @@ settle(struct chan *t)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &m.children.list, entry)
+	TAILQ_FOREACH(c, &children.list, entry)
 		if (c->pid == 0) {
 			if (c->state == CHILD_STARTING)
 				c->state = CHILD_IDLE;
@@ -356,14 +350,14 @@ settle(struct chan *t)
 static struct child *
 take(void)
 {
-	struct child	*c = pool_take(m.pool);
+	struct child	*c = pool_take(pool);
 
 	if (c != NULL)
 		c->state = CHILD_GREETING;
 	return c;
 }
 
-#define SPARE(n)	ck_assert_uint_eq(child_count_spare(&m.children), n)
+#define SPARE(n)	ck_assert_uint_eq(child_count_spare(&children), n)
 
 /* --- how many --- */
 
@@ -371,13 +365,13 @@ START_TEST(test_start)
 {
 	SPARE(0);
 	ck_assert_uint_eq(chans[0].probes, 1);
-	ck_assert_str_eq(pool_sandbox(m.pool), "not known yet");
+	ck_assert_str_eq(pool_sandbox(pool), "not known yet");
 	pass(0);
 	SPARE(MIN);
 	ck_assert_uint_eq(chans[0].forks, MIN);
 	ck_assert_uint_ge(npumps, 1);
 	hello(&chans[0]);
-	ck_assert_str_eq(pool_sandbox(m.pool), "some");
+	ck_assert_str_eq(pool_sandbox(pool), "some");
 	pass(5000);
 	SPARE(MIN);
 }
@@ -439,15 +433,15 @@ END_TEST
 /* Who has no worker waiting takes what there is when one is needed. */
 START_TEST(test_no_spare)
 {
-	m.world.conf.min_spare = 0;
-	pool_reload(m.pool);
+	world.conf.min_spare = 0;
+	pool_reload(pool);
 	hello(&chans[0]);
 	pass(30);
 	SPARE(0);
 	ck_assert_ptr_nonnull(take());
 	pass(30);
 	SPARE(1);
-	m.world.conf.max_spare = 0;
+	world.conf.max_spare = 0;
 	take();
 	take();
 	pass(1900);
@@ -456,7 +450,7 @@ START_TEST(test_no_spare)
 	SPARE(0);
 	/* Who had none is looked for a second later. */
 	has_workers = false;
-	ck_assert_ptr_null(pool_take(m.pool));
+	ck_assert_ptr_null(pool_take(pool));
 	npumps = 0;
 	pass(999);
 	ck_assert_uint_eq(npumps, 0);
@@ -470,18 +464,18 @@ START_TEST(test_reload)
 	hello(&chans[0]);
 	pass(0);
 	settle(&chans[0]);
-	m.world.conf.min_spare = MIN + 2;
-	pool_reload(m.pool);
+	world.conf.min_spare = MIN + 2;
+	pool_reload(pool);
 	pass(1);
 	SPARE(MIN + 2);
 	settle(&chans[0]);
-	m.world.conf.min_spare = 1;
-	pool_reload(m.pool);
+	world.conf.min_spare = 1;
+	pool_reload(pool);
 	pass(1);
 	SPARE(1);
 	/* On standard input only there is one client, and he has come. */
-	TAILQ_INIT(&m.listen.list);
-	pool_reload(m.pool);
+	listens = false;
+	pool_reload(pool);
 	pass(1);
 	SPARE(0);
 }
@@ -499,25 +493,27 @@ START_TEST(test_throttled)
 	for (i = 0; i < 5; i++) {
 		settle(&chans[0]);
 		pass(2499);
-		pool_on_death(m.pool);
+		pool_on_death(pool);
 	}
 	for (i = 0; i < 3; i++)
 		ck_assert_ptr_nonnull(take());
 	pass(500);
 	SPARE(1);
-	discard_all();
-	ck_assert_ptr_null(pool_take(m.pool));
+	while (!TAILQ_EMPTY(&children.list))
+		child_kill(TAILQ_FIRST(&children.list));
+	ck_assert_ptr_null(pool_take(pool));
 	pass(498);
 	SPARE(0);
-	ck_assert_ptr_null(pool_take(m.pool));
+	ck_assert_ptr_null(pool_take(pool));
 	npumps = 0;
 	pass(2);
 	SPARE(MIN);
 	/* Who waits for one is looked for. */
 	ck_assert_uint_eq(npumps, 1);
-	pool_on_death(m.pool);
-	discard_all();
-	ck_assert_ptr_null(pool_take(m.pool));
+	pool_on_death(pool);
+	while (!TAILQ_EMPTY(&children.list))
+		child_kill(TAILQ_FIRST(&children.list));
+	ck_assert_ptr_null(pool_take(pool));
 }
 END_TEST
 
@@ -528,8 +524,9 @@ START_TEST(test_not_throttled)
 	hello(&chans[0]);
 	pass(0);
 	for (i = 0; i < 20; i++) {
-		discard_all();
-		pool_on_death(m.pool);
+		while (!TAILQ_EMPTY(&children.list))
+		child_kill(TAILQ_FIRST(&children.list));
+		pool_on_death(pool);
 		ck_assert_ptr_nonnull(take());
 		pass(500);
 		settle(&chans[0]);
@@ -539,7 +536,7 @@ START_TEST(test_not_throttled)
 		ck_assert_ptr_nonnull(take());
 	pass(10001);
 	for (i = 0; i < 4; i++)
-		pool_on_death(m.pool);
+		pool_on_death(pool);
 	for (i = 0; i < 2 * MAX; i++)
 		ck_assert_ptr_nonnull(take());
 }
@@ -554,10 +551,10 @@ START_TEST(test_gone)
 	hello(&chans[0]);
 	pass(0);
 	for (i = 0; i < 2; i++) {
-		c = TAILQ_FIRST(&m.children.list);
+		c = TAILQ_FIRST(&children.list);
 		c->client = i == 0 ? CHILD_SPARE : CHILD_ASSIGNED;
-		pool_on_child_gone(m.pool, c);
-		discard(c);
+		pool_on_child_gone(pool, c);
+		child_kill(c);
 		pass(100);
 		SPARE(i == 0 ? MIN : MIN - 1);
 	}
@@ -571,11 +568,11 @@ START_TEST(test_gone)
 	SPARE(MIN - 2);
 	pass(200);
 	SPARE(MIN);
-	pool_stop(m.pool);
+	pool_stop(pool);
 	ck_assert(!chans[0].is_open);
 	for (i = 0; i < MIN; i++)
 		ck_assert_ptr_nonnull(take());
-	ck_assert_ptr_null(pool_take(m.pool));
+	ck_assert_ptr_null(pool_take(pool));
 	pass(5000);
 	SPARE(0);
 }
@@ -591,7 +588,8 @@ START_TEST(test_template_dies)
 	unsigned		 i;
 
 	for (i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
-		discard_all();
+		while (!TAILQ_EMPTY(&children.list))
+		child_kill(TAILQ_FIRST(&children.list));
 		chans[i].on_end(chans[i].arg, 0);
 		/* Who wants a worker meanwhile does not make it later. */
 		ck_assert_ptr_null(take());
@@ -606,27 +604,27 @@ END_TEST
 /* It is started anew, at once if the last one worked for a while. */
 START_TEST(test_template_gone)
 {
-	ck_assert(!pool_is_broken(m.pool));
+	ck_assert(!pool_is_broken(pool));
 	chans[0].on_end(chans[0].arg, 0);
-	ck_assert(pool_is_broken(m.pool));
+	ck_assert(pool_is_broken(pool));
 	ck_assert_uint_eq(nlost, 1);
 	ck_assert(!chans[0].is_open);
 	reap();
-	ck_assert(pool_is_gone(m.pool));
-	ck_assert_ptr_null(pool_take(m.pool));
+	ck_assert(pool_is_gone(pool));
+	ck_assert_ptr_null(pool_take(pool));
 	pass(48);
 	ck_assert_uint_eq(nchans, 1);
 	pass(3);
 	ck_assert_uint_eq(nchans, 2);
 	ck_assert_uint_eq(chans[1].probes, 1);
-	ck_assert(pool_is_broken(m.pool));
+	ck_assert(pool_is_broken(pool));
 	hello(&chans[1]);
-	ck_assert(!pool_is_broken(m.pool));
+	ck_assert(!pool_is_broken(pool));
 	/* One that worked for a while is nothing to worry about. */
 	settle(&chans[1]);
 	pass(5000);
 	chans[1].on_end(chans[1].arg, 0);
-	ck_assert(!pool_is_broken(m.pool));
+	ck_assert(!pool_is_broken(pool));
 	pass(1);
 	ck_assert_uint_eq(nchans, 3);
 }
@@ -642,7 +640,7 @@ START_TEST(test_asked_again)
 	settle(&chans[0]);
 	pass(5000);
 	ck_assert_int_ne(c.sock = dup(STDERR_FILENO), -1);
-	TAILQ_INSERT_TAIL(&m.children.forking, &c, process_entry);
+	TAILQ_INSERT_TAIL(&children.forking, &c, process_entry);
 	chans[0].on_end(chans[0].arg, 0);
 	ck_assert(may_again && c.sock != -1);
 	pass(1);
@@ -665,7 +663,7 @@ START_TEST(test_template_silent)
 	pass(2);
 	ck_assert_uint_eq(nlost, 1);
 	ck_assert_uint_eq(nchans, 2);
-	ck_assert(pool_is_broken(m.pool));
+	ck_assert(pool_is_broken(pool));
 }
 END_TEST
 
@@ -675,19 +673,19 @@ START_TEST(test_template_hangs)
 	hello(&chans[0]);
 	pass(0);
 	pass(1500);
-	ck_assert(pool_is_broken(m.pool));
+	ck_assert(pool_is_broken(pool));
 	is_forked(&chans[0], 1, 2);
-	ck_assert(!pool_is_broken(m.pool));
+	ck_assert(!pool_is_broken(pool));
 	pass(499);
-	ck_assert(!pool_is_broken(m.pool));
+	ck_assert(!pool_is_broken(pool));
 	pass(1);
-	ck_assert(pool_is_broken(m.pool));
+	ck_assert(pool_is_broken(pool));
 	pass(1498);
 	ck_assert(chans[0].is_open);
 	pass(3);
 	ck_assert(!chans[0].is_open);
 	ck_assert_uint_eq(nlost, 1);
-	ck_assert(pool_is_broken(m.pool));
+	ck_assert(pool_is_broken(pool));
 }
 END_TEST
 
@@ -698,7 +696,7 @@ START_TEST(test_template_idle)
 	pass(0);
 	settle(&chans[0]);
 	pass(60000);
-	ck_assert(chans[0].is_open && !pool_is_broken(m.pool));
+	ck_assert(chans[0].is_open && !pool_is_broken(pool));
 	take();
 	pass(30);
 	pass(1900);
@@ -711,7 +709,7 @@ END_TEST
 static void
 use_up(void)
 {
-	m.world.conf.template_max_forks = MIN + 1;
+	world.conf.template_max_forks = MIN + 1;
 	hello(&chans[0]);
 	pass(0);
 	settle(&chans[0]);
@@ -781,7 +779,7 @@ START_TEST(test_template_does_not_follow)
 	ck_assert(!chans[1].is_open && chans[0].is_open);
 	reap();
 	ck_assert_uint_eq(nlost, 0);
-	ck_assert(!pool_is_broken(m.pool));
+	ck_assert(!pool_is_broken(pool));
 	/* It has so many forks again. */
 	for (i = 0; i < MIN + 1; i++) {
 		ck_assert_uint_eq(nchans, 2);
@@ -798,7 +796,7 @@ END_TEST
 /* None follows one that never answered. */
 START_TEST(test_template_first)
 {
-	m.world.conf.template_max_forks = 1;
+	world.conf.template_max_forks = 1;
 	pass(2000);
 	take();
 	pass(2000);
@@ -816,7 +814,7 @@ START_TEST(test_template_for_ever)
 	unsigned	 i;
 
 	hello(&chans[0]);
-	m.world.conf.template_max_forks = 0;
+	world.conf.template_max_forks = 0;
 	for (i = 0; i < 1000; i++) {
 		take();
 		pass(30);
@@ -833,9 +831,9 @@ START_TEST(test_early_end)
 
 	hello(&chans[0]);
 	pass(0);
-	ck_assert(!pool_on_exit(m.pool, 4711, 9));
-	ck_assert(!pool_on_exit(m.pool, 4712, 10));
-	c = TAILQ_FIRST(&m.children.list);
+	ck_assert(!pool_on_exit(pool, 4711, 9));
+	ck_assert(!pool_on_exit(pool, 4712, 10));
+	c = TAILQ_FIRST(&children.list);
 	is_forked(&chans[0], c->id, 4711);
 	ck_assert_ptr_eq(forked, c);
 	ck_assert_int_eq(forked_as, 4711);
@@ -848,11 +846,11 @@ START_TEST(test_early_end)
 	is_forked(&chans[0], TAILQ_NEXT(c, entry)->id, 4712);
 	ck_assert_int_eq(exited_with, 10);
 	/* Where nobody is waited for it was none of ours. */
-	TAILQ_FOREACH(c, &m.children.list, entry)
+	TAILQ_FOREACH(c, &children.list, entry)
 		c->pid = 1;
-	ck_assert(!pool_on_exit(m.pool, 4713, 0));
+	ck_assert(!pool_on_exit(pool, 4713, 0));
 	exited = NULL;
-	is_forked(&chans[0], TAILQ_FIRST(&m.children.list)->id, 4713);
+	is_forked(&chans[0], TAILQ_FIRST(&children.list)->id, 4713);
 	ck_assert_ptr_null(exited);
 }
 END_TEST

@@ -13,6 +13,7 @@
 #include "master/logs/audit.h"
 #include "master/workers/child.h"
 #include "master/workers/route.h"
+#include "master/world.h"
 
 #define TTL	5000		/* ms that one is kept */
 #define MANY	10000
@@ -25,7 +26,10 @@ struct chan {
 	uint64_t	 until;
 };
 
-static struct master	 m;
+static struct world	 world;
+static struct routes	 routes;
+static struct children	 all;
+
 static struct chan	 chans[8];
 static struct child	 children[8];
 static uint64_t		 now;			/* ms */
@@ -66,11 +70,11 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 }
 
 struct child *
-child_by_id(struct children *all, unsigned id)
+child_by_id(struct children *cs, unsigned id)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &all->list, entry)
+	TAILQ_FOREACH(c, &cs->list, entry)
 		if (c->id == id)
 			return c;
 	return NULL;
@@ -127,9 +131,9 @@ child_wait_for_owner(struct child *c)
 }
 
 void
-audit(struct master *master, const struct audit_what *what)
+audit(struct world *w, const struct audit_what *what)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(w, &world);
 	if (what->event != AUDIT_session_ended)
 		return;
 	nends++;
@@ -146,14 +150,14 @@ records_head(struct records *t)
 {
 	static struct records_head	 head;
 
-	ck_assert_ptr_eq(t, m.world.records);
+	ck_assert_ptr_eq(t, world.records);
 	return &head;
 }
 
 int
 records_put(struct records *t, int *slot, struct record *r)
 {
-	ck_assert_ptr_eq(t, m.world.records);
+	ck_assert_ptr_eq(t, world.records);
 	ck_assert_int_eq(*slot, -1);
 	put = *r;
 	nputs++;
@@ -163,11 +167,21 @@ records_put(struct records *t, int *slot, struct record *r)
 void
 records_drop(struct records *t, int *slot)
 {
-	ck_assert_ptr_eq(t, m.world.records);
+	ck_assert_ptr_eq(t, world.records);
 	ck_assert_int_eq(*slot, -1);
 }
 
 static const struct child_events	 child_events = { .decide = decide };
+
+static void
+on_sessions(struct master *master)
+{
+	ck_assert_ptr_null(master);
+}
+
+static const struct master_events	 events = {
+	.on_sessions = on_sessions
+};
 
 /* --- */
 
@@ -175,7 +189,7 @@ static void
 pass(uint64_t ms)
 {
 	now += ms;
-	event_base_loop(m.world.base, EVLOOP_NONBLOCK);
+	event_base_loop(world.base, EVLOOP_NONBLOCK);
 }
 
 /* Worker i, with a session of that identity. */
@@ -185,8 +199,7 @@ worker(unsigned i, const char *identity, uid_t uid)
 	struct child	*c = &children[i];
 
 	memset(c, 0, sizeof(*c));
-	c->all = &m.children;
-	c->master = &m;
+	c->all = &all;
 	c->chan = &chans[i];
 	c->id = 100 + i;
 	c->state = CHILD_GREETING;
@@ -194,8 +207,8 @@ worker(unsigned i, const char *identity, uid_t uid)
 	c->peer.uid = uid;
 	strcpy(c->peer.identity, identity);
 	snprintf(c->peer.text, sizeof(c->peer.text), "client %u", i);
-	TAILQ_INSERT_TAIL(&m.children.list, c, entry);
-	ck_assert_ptr_nonnull(c->route = route_new(c));
+	TAILQ_INSERT_TAIL(&all.list, c, entry);
+	ck_assert_ptr_nonnull(c->route = route_new(&routes, c));
 	return c->route;
 }
 
@@ -213,19 +226,21 @@ session(unsigned i, const char *identity, uid_t uid)
 static void
 setup(void)
 {
-	memset(&m, 0, sizeof(m));
-	m.children.events = &child_events;
+	memset(&world, 0, sizeof(world));
+	memset(&all, 0, sizeof(all));
+	world.events = &events;
+	all.events = &child_events;
 	now = 1000000;
-	TAILQ_INIT(&m.children.list);
-	route_init_all(&m);
-	ck_assert_ptr_nonnull(m.world.base = event_base_new());
+	TAILQ_INIT(&all.list);
+	routes_init(&routes, &world);
+	ck_assert_ptr_nonnull(world.base = event_base_new());
 }
 
 static void
 teardown(void)
 {
-	route_free_all(&m);
-	event_base_free(m.world.base);
+	routes_fini(&routes);
+	event_base_free(world.base);
 }
 
 /* Worker i hands over its client, who asks for that session. */
@@ -233,7 +248,7 @@ static void
 hand(unsigned i, const struct route *r)
 {
 	children[i].state = CHILD_HANDING;
-	route_handover(&children[i], r->id, "hello", 5, 77);
+	route_handover(&routes, &children[i], r->id, "hello", 5, 77);
 }
 
 /* What worker i is told when its client asks for that. */
@@ -245,7 +260,7 @@ ask(unsigned i, const char *id)
 
 	snprintf(copy, sizeof(copy), "%s", id);
 	children[i].state = CHILD_HANDING;
-	route_handover(&children[i], copy, "hello", 5, 77);
+	route_handover(&routes, &children[i], copy, "hello", 5, 77);
 	ck_assert_uint_eq(ntold, before + 1);
 	ck_assert_ptr_eq(told, &children[i]);
 	return verdict;
@@ -386,9 +401,9 @@ START_TEST(test_kept)
 	char		 id[ROUTE_ID_LEN + 1];
 
 	strcpy(id, r->id);
-	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_uint_eq(route_count(&routes), 1);
 	route_release(r, 0);
-	ck_assert_uint_eq(route_count(&m), 0);
+	ck_assert_uint_eq(route_count(&routes), 0);
 	ck_assert(!r->attached);
 	ck_assert_ptr_null(children[0].route);
 	pass(TTL - 1);
@@ -398,7 +413,7 @@ START_TEST(test_kept)
 	IS(ask(1, id), YOURS);
 	ck_assert_ptr_eq(children[1].route, r);
 	ck_assert_ptr_eq(r->owner, &children[1]);
-	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_uint_eq(route_count(&routes), 1);
 	pass(10 * TTL);
 	ck_assert_uint_eq(nends, 0);
 	children[1].detached_ttl = 20;
@@ -442,9 +457,9 @@ START_TEST(test_lost)
 	IS(verdict, LOST);
 	ck_assert_ptr_eq(told, &children[1]);
 	ck_assert_ptr_null(children[0].route);
-	ck_assert_uint_eq(route_count(&m), 0);
-	ck_assert_uint_eq(m.routes.in_state[ROUTE_KEPT], 0);
-	ck_assert_uint_eq(m.routes.in_state[ROUTE_LOST], 1);
+	ck_assert_uint_eq(route_count(&routes), 0);
+	ck_assert_uint_eq(routes.in_state[ROUTE_KEPT], 0);
+	ck_assert_uint_eq(routes.in_state[ROUTE_LOST], 1);
 	IS(ask(1, id), LOST);
 	IS(ask(2, id), UNKNOWN);
 	pass(TTL);
@@ -479,15 +494,14 @@ START_TEST(test_former)
 	strcpy(rec.id, "00000000-0000-0000-0000-000000000001");
 	strcpy(rec.identity, "uid:2");
 	memset(c, 0, sizeof(*c));
-	c->all = &m.children;
-	c->master = &m;
+	c->all = &all;
 	c->state = CHILD_AWAITED;
 	c->id = 100;
-	TAILQ_INSERT_TAIL(&m.children.list, c, entry);
-	ck_assert_ptr_nonnull(r = route_former(&m, &rec, c));
+	TAILQ_INSERT_TAIL(&all.list, c, entry);
+	ck_assert_ptr_nonnull(r = route_former(&routes, &rec, c));
 	ck_assert_ptr_eq(r->owner, c);
-	ck_assert_uint_eq(route_count_of(&m, "uid:2"), 1);
-	ck_assert_uint_eq(m.routes.in_state[ROUTE_ATTACHED], 1);
+	ck_assert_uint_eq(route_count_of(&routes, "uid:2"), 1);
+	ck_assert_uint_eq(routes.in_state[ROUTE_ATTACHED], 1);
 	ck_assert_uint_eq(c->max_running, 9);
 	ck_assert_uint_eq(c->peer.uid, 1);
 	ck_assert_int_eq(c->transcripts, CHILD_TRANSCRIPTS_WANTED);
@@ -498,15 +512,15 @@ START_TEST(test_former)
 	worker(2, "uid:3", 1);
 	IS(ask(2, r->id), UNKNOWN);
 	/* The same twice, and an id that is none. */
-	ck_assert_ptr_null(route_former(&m, &rec, NULL));
+	ck_assert_ptr_null(route_former(&routes, &rec, NULL));
 	strcpy(rec.id, "short");
-	ck_assert_ptr_null(route_former(&m, &rec, NULL));
+	ck_assert_ptr_null(route_former(&routes, &rec, NULL));
 	/* One that owned nothing; the next session has a number of its own. */
 	rec.kind = RECORD_TOMBSTONE;
 	rec.number = 40;
 	rec.until = now + TTL;
 	strcpy(rec.id, "00000000-0000-0000-0000-000000000002");
-	ck_assert_ptr_nonnull(route_former(&m, &rec, NULL));
+	ck_assert_ptr_nonnull(route_former(&routes, &rec, NULL));
 	IS(ask(1, rec.id), YOURS);
 	ck_assert_uint_eq(children[1].route->used.transcripts, 77);
 	ck_assert_uint_gt(worker(3, "uid:2", 1)->number, 41);
@@ -566,15 +580,15 @@ START_TEST(test_record)
 	struct route	*r;
 	char		 longer[sizeof(rec.transcript) + 1];
 
-	m.world.records = (struct records *)&put;
+	world.records = (struct records *)&put;
 	memset(&children[0], 0, sizeof(children[0]));
-	children[0].master = &m;
+	children[0].all = &all;
 	children[0].state = CHILD_AWAITED;
 	children[0].id = 100;
 	children[0].pid = 101;
 	rec = record_of((enum record_kind)_i, c);
 	nputs = 0;
-	ck_assert_ptr_nonnull(r = route_former(&m, &rec, c));
+	ck_assert_ptr_nonnull(r = route_former(&routes, &rec, c));
 	ck_assert_uint_eq(nputs, 1);
 	ck_assert_mem_eq(&put, &rec, sizeof(rec));
 	if (c != NULL) {
@@ -632,7 +646,7 @@ START_TEST(test_released_meanwhile)
 	ck_assert_ptr_eq(told, &children[2]);
 	IS(verdict, UNKNOWN);
 	ck_assert_ptr_null(children[3].route);
-	ck_assert_uint_eq(m.world.stats[STAT_ended], 1);
+	ck_assert_uint_eq(world.stats[STAT_ended], 1);
 	ck_assert_str_eq(why, "its worker died");
 }
 END_TEST
@@ -680,19 +694,19 @@ START_TEST(test_operators)
 	ck_assert(!route_opened(a, true));
 	ck_assert(route_opened(a, false));	/* too late */
 	ck_assert(a->operates && !b->operates);
-	ck_assert_uint_eq(route_count(&m), 1);
-	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 1);
-	ck_assert_uint_eq(route_operators(&m), 1);
-	ck_assert_uint_eq(route_operators_of(&m, "uid:1"), 1);
-	ck_assert_uint_eq(route_operators_of(&m, "uid:2"), 0);
-	ck_assert_uint_eq(m.routes.in_state[ROUTE_ATTACHED], 2);
+	ck_assert_uint_eq(route_count(&routes), 1);
+	ck_assert_uint_eq(route_count_of(&routes, "uid:1"), 1);
+	ck_assert_uint_eq(route_operators(&routes), 1);
+	ck_assert_uint_eq(route_operators_of(&routes, "uid:1"), 1);
+	ck_assert_uint_eq(route_operators_of(&routes, "uid:2"), 0);
+	ck_assert_uint_eq(routes.in_state[ROUTE_ATTACHED], 2);
 	route_detached(a);
-	ck_assert_uint_eq(route_count(&m), 1);
-	ck_assert_uint_eq(route_operators(&m), 1);
+	ck_assert_uint_eq(route_count(&routes), 1);
+	ck_assert_uint_eq(route_operators(&routes), 1);
 	route_free(&children[0].route);
-	ck_assert_uint_eq(route_count(&m), 1);
-	ck_assert_uint_eq(route_operators(&m), 0);
-	ck_assert_uint_eq(route_operators_of(&m, "uid:1"), 0);
+	ck_assert_uint_eq(route_count(&routes), 1);
+	ck_assert_uint_eq(route_operators(&routes), 0);
+	ck_assert_uint_eq(route_operators_of(&routes, "uid:1"), 0);
 }
 END_TEST
 
@@ -701,29 +715,29 @@ START_TEST(test_states)
 {
 	struct route	*a = worker(0, "uid:1", 1);
 	struct route	*b = session(1, "uid:1", 1);
-	const size_t	*n = m.routes.in_state;
+	const size_t	*n = routes.in_state;
 
 	ck_assert_int_eq(a->state, ROUTE_NEW);
-	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_uint_eq(route_count(&routes), 1);
 	ck_assert(!route_opened(a, false));
 	ck_assert(route_opened(a, false));
 	ck_assert_int_eq(a->state, ROUTE_ATTACHED);
 	ck_assert_uint_eq(n[ROUTE_ATTACHED], 2);
 	route_detached(a);
 	ck_assert_int_eq(a->state, ROUTE_DETACHED);
-	ck_assert_uint_eq(route_count(&m), 2);
+	ck_assert_uint_eq(route_count(&routes), 2);
 	route_attached(a);
 	ck_assert_int_eq(a->state, ROUTE_ATTACHED);
 	route_release(b, 0);
 	ck_assert_int_eq(b->state, ROUTE_KEPT);
-	ck_assert_uint_eq(route_count(&m), 1);
-	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 1);
+	ck_assert_uint_eq(route_count(&routes), 1);
+	ck_assert_uint_eq(route_count_of(&routes, "uid:1"), 1);
 	route_revive(b, &children[1]);
 	ck_assert_int_eq(b->state, ROUTE_DETACHED);
 	route_free(&a);
 	ck_assert_uint_eq(n[ROUTE_NEW] + n[ROUTE_ATTACHED] + n[ROUTE_KEPT], 0);
 	ck_assert_uint_eq(n[ROUTE_DETACHED], 1);
-	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 1);
+	ck_assert_uint_eq(route_count_of(&routes, "uid:1"), 1);
 }
 END_TEST
 
@@ -739,17 +753,17 @@ START_TEST(test_flat)
 
 	for (i = 0; i < MANY; i++) {
 		owners[i] = children[7];
-		owners[i].master = &m;
+		owners[i].all = &all;
 		strcpy(owners[i].peer.identity, "uid:1");
 		ck_assert_ptr_nonnull(r = owners[i].route =
-		    route_new(&owners[i]));
+		    route_new(&routes, &owners[i]));
 		route_opened(r, false);
 		if (i == MANY / 2)
 			middle = r;
 	}
 	for (i = 0; i < LIMIT_KEPT; i++) {
 		r = session(0, "uid:2", 2);
-		TAILQ_REMOVE(&m.children.list, &children[0], entry);
+		TAILQ_REMOVE(&all.list, &children[0], entry);
 		route_release(r, 0);
 		if (i == LIMIT_KEPT / 2)
 			kept = r;
@@ -761,11 +775,11 @@ START_TEST(test_flat)
 	kept->kept_entry.tqe_next = NOWHERE;
 	kept->kept_entry.tqe_prev = NOWHERE;
 	for (i = 0; i < 10; i++) {
-		ck_assert_uint_eq(route_count(&m), MANY);
-		ck_assert_uint_eq(route_count_of(&m, "uid:1"), MANY);
-		ck_assert_uint_eq(route_count_of(&m, "uid:3"), 0);
+		ck_assert_uint_eq(route_count(&routes), MANY);
+		ck_assert_uint_eq(route_count_of(&routes, "uid:1"), MANY);
+		ck_assert_uint_eq(route_count_of(&routes, "uid:3"), 0);
 		r = session(1, "uid:3", 3);
-		ck_assert_uint_eq(route_count_of(&m, "uid:3"), 1);
+		ck_assert_uint_eq(route_count_of(&routes, "uid:3"), 1);
 		route_detached(r);
 		route_attached(r);
 		route_release(r, 0);
@@ -774,9 +788,9 @@ START_TEST(test_flat)
 		/* The oldest one of this user goes. */
 		r = session(3, "uid:2", 2);
 		route_release(r, 0);
-		ck_assert_uint_eq(m.routes.in_state[ROUTE_KEPT], LIMIT_KEPT);
-		memset(&m.children.list, 0, sizeof(m.children.list));
-		TAILQ_INIT(&m.children.list);
+		ck_assert_uint_eq(routes.in_state[ROUTE_KEPT], LIMIT_KEPT);
+		memset(&all.list, 0, sizeof(all.list));
+		TAILQ_INIT(&all.list);
 	}
 	middle->entry = old.entry;
 	kept->entry = old_kept.entry;
@@ -793,19 +807,19 @@ START_TEST(test_bound)
 
 	others = session(0, "uid:2", 2);
 	route_release(others, 0);
-	TAILQ_REMOVE(&m.children.list, &children[0], entry);
+	TAILQ_REMOVE(&all.list, &children[0], entry);
 	first = session(0, "uid:1", 1);
 	route_release(first, 0);
-	TAILQ_REMOVE(&m.children.list, &children[0], entry);
+	TAILQ_REMOVE(&all.list, &children[0], entry);
 	for (i = 1; i < LIMIT_KEPT + 3; i++) {
 		route_release(session(0, "uid:1", 1), 0);
-		TAILQ_REMOVE(&m.children.list, &children[0], entry);
+		TAILQ_REMOVE(&all.list, &children[0], entry);
 	}
 	ck_assert_uint_eq(nends, 3);
 	ck_assert_str_eq(why, "too many detached sessions");
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), others);
+	ck_assert_ptr_eq(TAILQ_FIRST(&routes.list), others);
 	ck_assert_ptr_ne(TAILQ_NEXT(others, entry), first);
-	ck_assert_uint_eq(m.routes.by_id.count, LIMIT_KEPT + 1);
+	ck_assert_uint_eq(routes.by_id.count, LIMIT_KEPT + 1);
 }
 END_TEST
 
@@ -817,8 +831,8 @@ START_TEST(test_counts)
 	session(1, "uid:2", 2);
 	session(2, "uid:1", 1);
 	worker(3, "uid:1", 1);
-	ck_assert_uint_eq(route_count(&m), 3);
-	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 2);
+	ck_assert_uint_eq(route_count(&routes), 3);
+	ck_assert_uint_eq(route_count_of(&routes, "uid:1"), 2);
 	used.processes = 1;
 	used.bytes_in = 2;
 	used.bytes_out = 3;

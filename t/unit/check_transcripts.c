@@ -14,8 +14,10 @@
 #include "common/limit.h"
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
+#include "master/world.h"
 
-static struct master	 m;
+static struct world	 world;
+static struct routes	 all = { .world = &world };
 static struct route	 r;
 static char		 top[96];
 
@@ -28,8 +30,8 @@ setup(void)
 	snprintf(top, sizeof(top), "%.60s/check_transcripts.XXXXXX",
 	    tmp != NULL ? tmp : "/tmp");
 	ck_assert_ptr_nonnull(mkdtemp(top));
-	m.world.conf.transcript_dir = top;
-	r.master = &m;
+	world.conf.transcript_dir = top;
+	r.all = &all;
 	r.uid = r.client_uid = geteuid();
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/fd.h"
 #include "master/adopt/upgrade.h"
+#include "master/parts.h"
 #include "master/workers/child.h"
 
 static struct master		 m;
@@ -39,7 +40,37 @@ no_fd(const struct master *of)
 	return -1;
 }
 
-static const struct upgrade_events	 events = { on_result, no_fd, no_fd };
+static bool
+has_command(const struct master *of)
+{
+	ck_assert_ptr_eq(of, &m);
+	return false;
+}
+
+static void
+undo(const struct master *of)
+{
+	ck_assert_ptr_eq(of, &m);
+}
+
+static const struct upgrade_events	 events = {
+	on_result, no_fd, no_fd, has_command, undo
+};
+
+static void
+make(void)
+{
+	const struct upgrade_parts	 parts = {
+		.world = &m.world,
+		.children = &m.children,
+		.listeners = &m.listen,
+		.uplinks = &m.uplinks,
+		.handed = &m.handed,
+		.monitor = -1
+	};
+
+	ck_assert_ptr_nonnull(u = upgrade_new(&parts, &events));
+}
 
 static void
 setup(void)
@@ -49,11 +80,11 @@ setup(void)
 
 	memset(&m, 0, sizeof(m));
 	memset(&program, 0, sizeof(program));
+	m.world.master = &m;
 	ck_assert_ptr_nonnull(m.world.base = event_base_new());
 	TAILQ_INIT(&m.listen.list);
 	TAILQ_INIT(&m.listen.metrics);
 	TAILQ_INIT(&m.uplinks.list);
-	m.monitor = -1;
 	for (i = 0; i < HANDOFF_KINDS; i++)
 		m.handed.fd[i] = -1;
 	snprintf(dir, sizeof(dir), "%.40s/upgrade.XXXXXX", tmp != NULL ? tmp :
@@ -119,7 +150,7 @@ begin(const char *script, bool only_check)
 	ck_assert_int_eq(chmod(program.path, 0755), 0);
 	program.argv = words;
 	program.env = no_words;
-	ck_assert_ptr_nonnull(u = upgrade_new(&m, &events));
+	make();
 	ck_assert_int_eq(upgrade_begin(u, only_check, &text), 0);
 	ck_assert_ptr_null(text);
 }
@@ -186,7 +217,7 @@ START_TEST(test_stopping)
 	ck_assert_uint_eq(nresults, 1);
 	upgrade_free(&u);
 	ck_assert_int_gt(wait(NULL), 0);
-	ck_assert_ptr_nonnull(u = upgrade_new(&m, &events));
+	make();
 	ck_assert_int_eq(upgrade_begin(u, false, &text), -1);
 	ck_assert_str_eq(text, "the server is stopping");
 }
@@ -207,7 +238,7 @@ serve(size_t awaited)
 	m.handed.text[HANDOFF_FORMER] = former;
 	m.handed.text[HANDOFF_WATCHER] = pid_text;
 	m.handed.fd[HANDOFF_WATCHER] = pair[0];
-	ck_assert_ptr_nonnull(u = upgrade_new(&m, &events));
+	make();
 	m.children.in_state[CHILD_AWAITED] = awaited;
 	upgrade_serves(u);
 }
