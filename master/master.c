@@ -322,26 +322,21 @@ static const struct master_events	 events = {
 	.user_name = master_user_name
 };
 
-/* Give the modules what they need of each other. */
+/* Give the modules what they need of each other and is there already. */
 static void
 connect_modules(struct master *m)
 {
-	m->assigner.world = &m->world;
-	m->assigner.routes = &m->routes;
-	m->login.world = &m->world;
-	m->login.routes = &m->routes;
-	m->login.penalties = m->penalties;
-	m->login.gate = m->gate;
-	m->listen.world = &m->world;
-	m->listen.gate = m->gate;
-	m->listen.routes = &m->routes;
+	struct world	*w = &m->world;
+
+	children_init(&m->children, w, &child_msg_events);
+	routes_init(&m->routes, w);
+	m->assigner.world = m->login.world = w;
+	m->listen.world = m->uplinks.world = w;
+	m->assigner.routes = m->login.routes = &m->routes;
+	m->listen.routes = m->uplinks.routes = &m->routes;
 	m->listen.children = &m->children;
-	m->uplinks.world = &m->world;
-	m->uplinks.gate = m->gate;
-	m->uplinks.routes = &m->routes;
 	m->uplinks.listeners = &m->listen;
 	m->uplinks.sdnotify = m->sdnotify;
-	m->children.budget = m->budget;
 }
 
 static struct upgrade *
@@ -373,7 +368,9 @@ init_admission(struct master *m)
 		log_warn("cannot set up connection limits");
 		return -1;
 	}
-	connect_modules(m);
+	m->login.gate = m->listen.gate = m->uplinks.gate = m->gate;
+	m->login.penalties = m->penalties;
+	m->children.budget = m->budget;
 	if ((m->upgrade = make_upgrade(m)) == NULL) {
 		log_warn("cannot set up upgrades");
 		return -1;
@@ -427,8 +424,7 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->listen.list);
 	TAILQ_INIT(&m->listen.metrics);
 	TAILQ_INIT(&m->uplinks.list);
-	children_init(&m->children, w, &child_msg_events);
-	routes_init(&m->routes, w);
+	connect_modules(m);
 	if (logto_init(&w->logs, &w->conf, w->start.is_daemon) == -1 ||
 	    audit_init(w) == -1)
 		return -1;
