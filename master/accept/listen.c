@@ -257,12 +257,12 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 static void
 listener_free(struct listener *l)
 {
+	const struct world	*w = l->all->world;
+
 	io_stop(&l->accept_ev);
 	timer_stop(&l->pause_ev);
 	if (l->spec != NULL)
-		l->all->world->events->on_listener_gone(
-		    l->all->world->master, l->spec,
-		    l->is_metrics);
+		w->events->on_listener_gone(w->master, l->spec, l->is_metrics);
 	fd_close(&l->fd);
 	if (l->path != NULL)
 		unlink(l->path);

@@ -238,8 +238,7 @@ child_by_pid(struct children *cs, pid_t pid)
 size_t
 child_count_spare(const struct children *cs)
 {
-	return cs->in_state[CHILD_STARTING] +
-	    cs->in_state[CHILD_IDLE];
+	return cs->in_state[CHILD_STARTING] + cs->in_state[CHILD_IDLE];
 }
 
 struct child *
