@@ -425,6 +425,16 @@ def not_nats():
                 check(any(line == b"PONG\r\n" for line in lines), "PONG")
             c.close()
             check(hub.log().count("Permissions Violation") == 1, "said once")
+            # One that takes us and fails at once is not tried all the time.
+            began = time.monotonic()
+            for _ in range(4):
+                c, _ = s.accept()
+                c.settimeout(LIMIT)
+                c.sendall(b"INFO {\"headers\":true}\r\nPONG\r\n")
+                with c.makefile("rb") as lines:
+                    check(any(b" .in\r\n" in line for line in lines), "up")
+                c.close()
+            check(time.monotonic() - began > 1.7, "too soon")
             check(hub.ask("GET", "/readyz").status == 200, "it serves")
             hub.attach().close()
             # Each is answered at once, as nobody can be asked.

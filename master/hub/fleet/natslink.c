@@ -16,6 +16,8 @@
 
 #define READ_ROOM	(32 * 1024)
 #define AGAIN_MS	250	/* before another attempt, and half as much */
+#define AGAIN_MAX_MS	4000	/* of a server that takes us and fails soon */
+#define STEADY_MS	10000	/* it does not */
 #define BEGIN_MS	5000	/* for connecting, TLS, and the first PONG */
 #define PING_MS		5000
 #define DOUBT_MS	1000	/* for a PONG, once something was missed */
@@ -35,6 +37,8 @@ struct natslink {
 	void				*arg;
 	enum natslink_state		 state;
 	size_t				 turn;		/* of servers */
+	uint32_t			 again;		/* ms */
+	uint64_t			 since;		/* ms: it is up */
 	struct hubconn			*conn;
 	struct buf			 in;
 	struct span			 nonce;		/* of INFO, ours */
@@ -113,6 +117,7 @@ natslink_set_state(struct natslink *l, enum natslink_state to)
 	    (l->state == NATSLINK_GREETED && to == NATSLINK_ASKED));
 	l->state = to;
 	if (to == NATSLINK_UP) {
+		l->since = clock_ms();
 		repeat_end(&l->said[l->turn % l->how.nserver]);
 		l->events->on_up(l->arg);
 	} else if (was_up) {
@@ -120,10 +125,25 @@ natslink_set_state(struct natslink *l, enum natslink_state to)
 	}
 }
 
+/* About how many ms to wait.  All that we have is claimed again each time. */
+static uint32_t
+natslink_pause(struct natslink *l)
+{
+	if (l->state != NATSLINK_UP)
+		return l->again;
+	if (clock_ms() - l->since >= STEADY_MS)
+		l->again = AGAIN_MS;
+	else if (l->again < AGAIN_MAX_MS)
+		l->again *= 2;
+	return l->again;
+}
+
 /* Give it up and try the next one, a little later. */
 static void
 natslink_fail(struct natslink *l, const char *why)
 {
+	uint32_t	 pause;
+
 	if (repeat_is_due(&l->said[l->turn % l->how.nserver], why,
 	    clock_ms()))
 		log_warnx("engine %s:%u: %s", natslink_server(l)->host,
@@ -134,7 +154,8 @@ natslink_fail(struct natslink *l, const char *why)
 	buf_fini(&l->in);
 	l->unanswered = 0;
 	l->turn++;
-	timer_set(&l->timer, AGAIN_MS / 2 + randombytes_uniform(AGAIN_MS));
+	pause = natslink_pause(l);
+	timer_set(&l->timer, pause / 2 + randombytes_uniform(pause));
 	natslink_set_state(l, NATSLINK_APART);
 }
 
@@ -449,6 +470,7 @@ natslink_new(const struct natslink_how *how, const struct natslink_events *e,
 	l->events = e;
 	l->arg = arg;
 	l->how = *how;
+	l->again = AGAIN_MS;
 	/* Not all hubs begin with the same one. */
 	l->turn = randombytes_uniform((uint32_t)how->nserver);
 	buf_init(&l->in, 2 * NATSWIRE_DATA_MAX);
