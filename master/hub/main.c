@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/linux/confine.h"
 #include "common/log.h"
@@ -33,7 +34,7 @@
 #define EXIT_USAGE	2
 #define EXIT_CONFIG	78	/* EX_CONFIG of sysexits.h(3) */
 #define CONF_FILE	EXECSRV_SYSCONFDIR "/execsrv-hub.conf"
-#define AGAIN_MS	1000	/* before a worker that died is replaced */
+#define AGAIN_MS	1000	/* between the starts of workers */
 
 static const char usage[] =
 "usage: execsrv-hub [-tT] [-f FILE] [-o KEYWORD=VALUE]...\n\n"
@@ -53,6 +54,7 @@ struct hubmaster {
 	struct io			 io;		/* of the channel */
 	struct timer			 again;
 	pid_t				 pid;		/* -1: none */
+	uint64_t			 since;		/* ms: it began */
 	int				 lock;
 	bool				 has_served;	/* a worker was ready */
 	bool				 is_stopping;
@@ -181,6 +183,7 @@ hubmaster_start(void *arg)
 		exit(hubworker_run(&m->start));
 	}
 	fd_close(&pair[1]);
+	m->since = clock_ms();
 	if (m->pid == -1) {
 		log_warn("worker");
 		fd_close(&pair[0]);
@@ -242,7 +245,8 @@ hubmaster_on_link(void *arg)
 static void
 hubmaster_on_death(struct hubmaster *m)
 {
-	int	 status;
+	uint64_t	 ran;
+	int		 status;
 
 	assert(m->pid > 0 && m->start.link != -1);
 	if (waitpid(m->pid, &status, WNOHANG) != m->pid)
@@ -258,7 +262,9 @@ hubmaster_on_death(struct hubmaster *m)
 	log_warnx("the worker ended: %s %d", WIFEXITED(status) ? "status" :
 	    "signal", WIFEXITED(status) ? WEXITSTATUS(status) :
 	    WTERMSIG(status));
-	timer_set(&m->again, AGAIN_MS);
+	/* Nobody is served meanwhile: at once, unless it died early. */
+	ran = clock_ms() - m->since;
+	timer_set(&m->again, ran < AGAIN_MS ? AGAIN_MS - ran : 0);
 }
 
 static void

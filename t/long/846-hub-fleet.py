@@ -86,7 +86,9 @@ def fleet():
         os.kill(pid, signal.SIGKILL)
         for x in [first, *some]:
             x.close()
+        gone = time.monotonic()
         wait_for(hub.is_ready, LIMIT, "it serves again")
+        say("it serves again after %.1f s" % (time.monotonic() - gone))
         began, asked, done = time.monotonic(), [], threading.Event()
 
         def ask():
