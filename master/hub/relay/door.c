@@ -276,7 +276,7 @@ door_take_head(struct door *d)
 static void
 door_process(struct door *d)
 {
-	const char	*before;
+	const char	*text;
 
 	assert(!d->is_asked && d->conn != NULL);
 	if (d->wants_proxy && !door_take_proxy(d))
@@ -285,13 +285,14 @@ door_process(struct door *d)
 		return;
 	if (d->in.len < d->head + d->request.body)
 		return;
+	text = (const char *)buf_data(&d->in);
 	/* The body may have moved the head. */
-	before = (const char *)buf_data(&d->in);
-	if (httphead_request(before, d->head, &d->request) != 0) {
+	if (d->request.method.at != text && httphead_request(text, d->head,
+	    &d->request) != 0) {
 		door_free(&d);
 		return;
 	}
-	d->body = (struct span){ before + d->head, d->request.body };
+	d->body = (struct span){ text + d->head, d->request.body };
 	d->is_asked = true;
 	d->all->counts.requests++;
 	d->all->events->on_request(d->all->arg, d);

@@ -121,7 +121,8 @@ wslink_init(struct wslink *l, struct wslinks *all, struct hubconn **cp,
 	l->conn = *cp;
 	*cp = NULL;
 	hubconn_own(l->conn, &conn_events, l);
-	hubconn_look(l->conn);
+	if (rest.len > 0)
+		hubconn_look(l->conn);
 	return 0;
 }
 
