@@ -115,14 +115,20 @@ hubmaster_read_again(const struct hubmaster *m, struct site_files *f,
     struct conf_error *e)
 {
 	struct site_cmdline	 anew = m->how;
-	struct site		*s;
+	struct site_files	 others;
+	struct site		*s, *next;
 
+	if ((s = hubmaster_read(&m->how, f, e)) == NULL || !f->is_kept)
+		return s;
 	anew.began = NULL;
-	if ((s = hubmaster_read(&anew, f, e)) == NULL)
+	if ((next = hubmaster_read(&anew, &others, e)) == NULL) {
+		site_free(&s);
+		site_files_fini(f);
 		return NULL;
-	site_free(&s);
-	site_files_fini(f);
-	return hubmaster_read(&m->how, f, e);
+	}
+	site_free(&next);
+	site_files_fini(&others);
+	return s;
 }
 
 /* All of it or nothing: what the worker gets is known to be right. */

@@ -95,6 +95,7 @@ def kept():
         check(hub.ask("GET", "/livez", port=hub.secure).status == 0,
               "without TLS")
         # What would be wrong after a restart is refused now.
+        hub.settings = "Listen @URL@\nCertificate hub.pem"
         hub.fleet_url = "ftp://x"
         hub.write()
         check("FleetUrl" in hub.ctl("reload")[1]["error"], "wrong")

@@ -133,6 +133,41 @@ START_TEST(test_no_secret_in_a_file)
 }
 END_TEST
 
+static int
+read_with(struct site_files *f, char *option, const struct hubconf *began)
+{
+	const struct site_cmdline	 how = { .option = &option,
+					    .noption = 1, .began = began };
+	struct conf_error		 e = { "" };
+
+	return site_read(f, &how, &e);
+}
+
+/* A reload that changes what needs a restart is told from others. */
+START_TEST(test_kept)
+{
+	char			 name[] = "HubName=one";
+	char			 other[] = "HubName=two";
+	struct site_files	 f;
+	struct hubconf		 began;
+	struct conf_error	 e = { "" };
+
+	ck_assert_int_eq(read_with(&f, name, NULL), 0);
+	ck_assert_int_eq(site_take_conf(&began, &f, &e), 0);
+	ck_assert(!f.is_kept);
+	site_files_fini(&f);
+	ck_assert_int_eq(read_with(&f, name, &began), 0);
+	ck_assert(!f.is_kept);
+	site_files_fini(&f);
+	ck_assert_int_eq(read_with(&f, other, &began), 0);
+	ck_assert(f.is_kept);
+	ck_assert_ptr_nonnull(strstr(f.file[SITE_CONF].text, "one"));
+	ck_assert_ptr_null(strstr(f.file[SITE_CONF].text, "two"));
+	site_files_fini(&f);
+	hubconf_fini(&began);
+}
+END_TEST
+
 /* Messages that are not as the first one says. */
 START_TEST(test_unlike)
 {
@@ -194,6 +229,7 @@ main(void)
 	tcase_add_test(t, test_keymem);
 	tcase_add_test(t, test_large);
 	tcase_add_test(t, test_no_secret_in_a_file);
+	tcase_add_test(t, test_kept);
 	tcase_add_loop_test(t, test_unlike, 0, 5);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);

@@ -108,7 +108,9 @@ site_read_conf(struct hubconf *c, const struct site_cmdline *how,
 static void
 site_on_kept(void *arg, const char *keyword)
 {
-	(void)arg;
+	struct site_files	*f = arg;
+
+	f->is_kept = true;
 	log_warnx("reload: %s has changed, which needs a restart", keyword);
 }
 
@@ -171,7 +173,7 @@ site_read(struct site_files *f, const struct site_cmdline *how,
 	if (site_read_conf(&c, how, e) == -1)
 		goto out;
 	if (how->began != NULL && hubconf_keep(&c, how->began, site_on_kept,
-	    NULL) == -1) {
+	    f) == -1) {
 		conf_fail(e, "%s", strerror(errno));
 		goto out;
 	}

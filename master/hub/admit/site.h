@@ -32,6 +32,7 @@ struct site_files {
 		char	*text;		/* locked memory, or NULL: none */
 		size_t	 len;
 	} file[SITE_FILES];
+	bool	 is_kept;	/* a setting of the start differs from it now */
 };
 
 /* How we were started; it counts again at each reload. */
