@@ -2,68 +2,16 @@
 rendezvous that holds 64 MiB for it and forgets them: they can be read."""
 import asyncio
 import base64
-import collections
 import hashlib
 import importlib
 import os
 
 lib = importlib.import_module("8common")
+cuts = importlib.import_module("8cuts")
 from client import check, descendants, say, LIMIT  # noqa: E402
 
 HELD = 64 << 20
 LAST = 12000000
-
-
-class Slow(lib.harness.Stream):
-    """Its frames stay at the rendezvous until it takes them."""
-
-    def __init__(self, *how, **more):
-        super().__init__(*how, **more)
-        self.held, self.bytes = collections.deque(), 0
-        self.takes = True
-
-    def on_frame(self, frame):
-        if self.takes or frame.kind != "data":
-            super().on_frame(frame)
-            return
-        self.held.append(frame)
-        self.bytes += len(frame.payload)
-
-
-class Reader:
-    """The output so far, in order, whichever way it came."""
-
-    def __init__(self):
-        self.next, self.early = 1, {}
-        self.bytes, self.hash = 0, hashlib.sha256()
-
-    def add(self, seq, chunk):
-        if seq < self.next or seq in self.early:
-            return
-        self.early[seq] = chunk
-        while self.next in self.early:
-            data = base64.b64decode(self.early.pop(self.next))
-            self.next += 1
-            self.bytes += len(data)
-            self.hash.update(data)
-
-    def on_note(self, m):
-        if m["method"] == "process/output":
-            self.add(m["params"]["seq"], m["params"]["chunk"])
-
-    async def catch_up(self, s):
-        while True:
-            after = self.next - 1
-            r = await s.call("process/read", {
-                "processId": "p", "afterSeq": after, "maxBytes": 1 << 20,
-                "waitMs": 0})
-            check(not r["chunks"] or r["chunks"][0]["seq"] <= self.next,
-                  "a gap: %d after %d" % (r["chunks"][0]["seq"], after)
-                  if r["chunks"] else "")
-            for chunk in r["chunks"]:
-                self.add(chunk["seq"], chunk["chunk"])
-            if not r["chunks"]:
-                return
 
 
 def spools(program):
@@ -83,8 +31,8 @@ def spools(program):
 
 
 async def begin(rig):
-    s = await rig.session(kind=Slow)
-    reader = Reader()
+    s = await rig.session(kind=cuts.Slow)
+    reader = cuts.Reader(hashlib.sha256())
     s.keeps_notes, s.on_note = False, reader.on_note
     await s.start("p", "sh", "-c", "seq 1 %d; sleep 600" % LAST)
     return s, reader
@@ -102,7 +50,7 @@ async def forgotten(rig):
               spools(program))
     rig.link.cut()
     await rig.linked(after=1)
-    s = await lib.harness.resumed(lambda: rig.stream(kind=Slow), s.session,
+    s = await lib.harness.resumed(lambda: rig.stream(kind=cuts.Slow), s.session,
                                   LIMIT)
     s.keeps_notes, s.on_note = False, reader.on_note
     before = reader.bytes
@@ -112,7 +60,7 @@ async def forgotten(rig):
     rig.link.cut()
     asking.cancel()
     await rig.linked(after=2)
-    s = await lib.harness.resumed(lambda: rig.stream(kind=Slow), s.session,
+    s = await lib.harness.resumed(lambda: rig.stream(kind=cuts.Slow), s.session,
                                   LIMIT)
     s.keeps_notes, s.on_note = False, reader.on_note
     await reader.catch_up(s)
@@ -120,7 +68,7 @@ async def forgotten(rig):
     want = await lib.numbers(LAST)
     await lib.until(lambda: reader.bytes >= len(want), 3 * LIMIT,
                     "the last line")
-    check(reader.hash.digest() == hashlib.sha256(want).digest(),
+    check(reader.sink.digest() == hashlib.sha256(want).digest(),
           "other bytes")
     say("%d bytes" % reader.bytes)
     # What it has read it will not ask for again.
@@ -136,7 +84,7 @@ async def closed(rig):
     # A receipt for every byte.
     await rig.start(options=["DetachedTtl=10m", "ClosedProcessTtl=5s",
                              "OutputWindow=8"])
-    s = await rig.session(kind=Slow)
+    s = await rig.session(kind=cuts.Slow)
     await s.start("p", "sh", "-c", "sleep 0.3; seq 1 100000")
     s.takes = False
     want = await lib.numbers(100000)

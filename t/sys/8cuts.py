@@ -5,6 +5,7 @@ or to execsrvctl: what tests of cuts share.
 Kinds of cuts: the stream, the executor's websocket, the harness's websocket,
 the uplink's process, execsrv-reach."""
 import asyncio
+import base64
 import collections
 import contextlib
 import importlib
@@ -79,6 +80,62 @@ class Holding(registry.Link):
         super().on_lost()
 
 
+class Slow(lib.harness.Stream):
+    """A harness's stream; its frames stay at the rendezvous until it takes
+    them."""
+
+    def __init__(self, *how, **more):
+        super().__init__(*how, **more)
+        self.held, self.bytes = collections.deque(), 0
+        self.takes = True
+
+    def on_frame(self, frame):
+        if self.takes or frame.kind != "data":
+            super().on_frame(frame)
+            return
+        self.held.append(frame)
+        self.bytes += len(frame.payload)
+
+
+class Reader:
+    """The output so far, in order, whichever way it came, to sink.update()."""
+
+    def __init__(self, sink):
+        self.next, self.early, self.is_live = 1, {}, False
+        self.bytes, self.sink = 0, sink
+
+    def add(self, seq, chunk):
+        if seq < self.next or seq in self.early:
+            return
+        self.early[seq] = chunk
+        while self.next in self.early:
+            data = base64.b64decode(self.early.pop(self.next))
+            self.next += 1
+            self.bytes += len(data)
+            self.sink.update(data)
+
+    def on_note(self, m):
+        if m["method"] == "process/output":
+            self.is_live = True
+            self.add(m["params"]["seq"], m["params"]["chunk"])
+
+    async def catch_up(self, s):
+        """Until there is nothing, or it has all before what is sent to it."""
+        self.is_live = False
+        while True:
+            after = self.next - 1
+            r = await s.call("process/read", {
+                "processId": "p", "afterSeq": after, "maxBytes": 1 << 20,
+                "waitMs": 0})
+            check(not r["chunks"] or r["chunks"][0]["seq"] <= self.next,
+                  "a gap: %d after %d" % (r["chunks"][0]["seq"], after)
+                  if r["chunks"] else "")
+            for chunk in r["chunks"]:
+                self.add(chunk["seq"], chunk["chunk"])
+            if not r["chunks"] or (self.is_live and not self.early):
+                return
+
+
 def hold(rig, speed):
     """The rendezvous holds back what comes faster than so many bytes a
     second."""
@@ -92,7 +149,7 @@ class Lines:
     def __init__(self):
         self.next, self.rest, self.bytes = 1, b"", 0
 
-    def add(self, data):
+    def update(self, data):
         self.rest += data
         self.bytes += len(data)
         while len(self.rest) >= WIDTH:
@@ -154,12 +211,19 @@ def cut_harness(rig, program, child):
     return bool(found)
 
 
+def kill(program):
+    """Its uplink, if there is one."""
+    pids = program.uplink_pids()
+    if pids:
+        os.kill(pids[0], signal.SIGKILL)
+    return bool(pids)
+
+
 def kill_uplink(rig, program, child):
-    pids, found = program.uplink_pids(), of_harness(rig)
-    if not pids or not found:
+    found = of_harness(rig)
+    if not found or not kill(program):
         return False
     found[1].forget()
-    os.kill(pids[0], signal.SIGKILL)
     return True
 
 
@@ -204,7 +268,7 @@ async def campaign(rig, kind, times, rng=random, speed=20 << 20):
                 data = await child.stdout.read(1 << 18)
             if not data:
                 break
-            lines.add(data)
+            lines.update(data)
         if not cuts.done():
             raise AssertionError("after %d cuts: %r" % (
                 done, (await child.stderr.read()).decode()))
@@ -215,7 +279,7 @@ async def campaign(rig, kind, times, rng=random, speed=20 << 20):
             async with asyncio.timeout(4 * LIMIT):
                 data = await child.stdout.read(1 << 18)
             check(data, "it ended")
-            lines.add(data)
+            lines.update(data)
     finally:
         cuts.cancel()
         if child.returncode is None:
