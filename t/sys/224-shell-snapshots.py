@@ -165,6 +165,26 @@ def without():
     server.stop()
 
 
+def given_up():
+    """What fails is tried three times, and no more."""
+    server = started()
+    profile("exit 3\n")
+    s = Session(server)
+
+    def run_until(done):
+        end = time.monotonic() + LIMIT
+        while not done():
+            check(time.monotonic() < end, "not given up: " + server.log())
+            same(s.run("echo out"), ("noise\nnoise\n", 3))
+    run_until(lambda: server.has_logged("try 3 of 3"))
+    # Longer than between two tries.
+    over = time.monotonic() + 1.5
+    before, last = runs(), Session.count
+    run_until(lambda: time.monotonic() > over)
+    same(runs() - before, Session.count - last)
+    server.stop()
+
+
 def leftover():
     """A daemon that startup files leave holds nothing up, and stays; what it
     puts out after the shell's end is not kept."""
@@ -282,4 +302,5 @@ def devices():
     server.stop()
 
 
-main(state, posix_shell, without, leftover, waiting, many, sandboxed, devices)
+main(state, posix_shell, without, given_up, leftover, waiting, many, sandboxed,
+     devices)

@@ -97,7 +97,16 @@ def owns_nothing():
 
 def its_worker_died():
     """What is left of it is killed, and its client is told."""
-    server = Server()
+    a_worker_died()
+
+
+def its_worker_died_too():
+    """Where no control group tells what is left."""
+    a_worker_died("ProcessCgroup=no")
+
+
+def a_worker_died(*options):
+    server = Server(*options)
     c, word = connect(server.url), a_word("lost")
     other = connect(server.url)
     worker = worker_now(c, "who")
@@ -105,7 +114,7 @@ def its_worker_died():
     wait_for(lambda: len(with_word(word)) == 2, LIMIT, "they run")
     kill(server)
     os.kill(worker, signal.SIGKILL)
-    server = Next(server)
+    server = Next(server, *options)
     wait_for(lambda: not with_word(word), LIMIT, "its commands are gone")
     with Client(server.url) as again:
         try:
@@ -325,6 +334,6 @@ def many():
     server.stop()
 
 
-main(attached, detached, owns_nothing, its_worker_died, others_may_not,
-     nobody_comes, alone, ends_in_order, again_and_again, whenever,
-     settings, many)
+main(attached, detached, owns_nothing, its_worker_died, its_worker_died_too,
+     others_may_not, nobody_comes, alone, ends_in_order, again_and_again,
+     whenever, settings, many)

@@ -7,8 +7,8 @@ import signal
 import threading
 import time
 
-from client import (Client, Closed, RpcError, check, connect, main,
-                    resume_in, say, stat_of, wait_for,
+from client import (Client, Closed, RpcError, check, connect, in_time,
+                    main, resume_in, say, stat_of, wait_for,
                     LIMIT)
 
 lib = importlib.import_module("7common")
@@ -98,12 +98,17 @@ def ends_in_order():
 
 def pauses():
     """One that dies at once is not started as fast as it can die."""
-    daemon = Daemon()
+    daemon, began = Daemon(), time.monotonic()
     for i in range(5):
         before = daemon.kill()
         if i < 4:
             daemon.another(before)
-    wait_for(lambda: len(daemon.processes()) == 1, LIMIT, "it pauses")
+    wait_for(lambda: len(daemon.processes()) == 1, LIMIT, "it is dead")
+    died = time.monotonic()
+    in_time(died < began + 10, "so slow it may die for ever")
+    # Not only until it is started again.
+    while time.monotonic() < died + 1:
+        check(len(daemon.processes()) == 1, "no pause")
     # Connections wait meanwhile.
     sock = Client(daemon.urls[1], upgrade=False)
     sock.close()

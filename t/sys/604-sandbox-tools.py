@@ -43,7 +43,7 @@ PACKAGE = """{"name": "t", "version": "1.0.0", "license": "ISC",
 def need(name):
     found = shutil.which(name, path=box.PATH)
     if not found:
-        print("there is no %s here" % name, flush=True)
+        print("left out: no %s" % name, flush=True)
     return found
 
 

@@ -137,7 +137,8 @@ def control(kind, server, run, policy):
 def leaves_nothing(kind, server, client, run, policy):
     """What a command needs of its worker goes with it."""
     if os.geteuid() != 0:
-        return                  # nobody else sees the descriptors of a worker
+        print("left out: nobody else sees the descriptors of a worker")
+        return
     client.start("stay", "sleep", "1000", cwd="/", env={"PATH": box.PATH})
     worker = server.worker_of(server.pid_of(client, "stay"))
 

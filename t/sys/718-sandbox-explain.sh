@@ -71,5 +71,7 @@ expect 2 "$CTL" sandbox explain --nothing "$DIR/object"
 if [ -w /dev/full ]; then
 	"$CTL" sandbox explain "$DIR/without" >/dev/full 2>"$DIR/err" &&
 	    fail "nobody noticed that the output is lost"
+else
+	echo "left out: no /dev/full"
 fi
 exit 0

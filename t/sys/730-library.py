@@ -233,6 +233,7 @@ def config_path(name):
 def pkg_config():
     """The .pc file of a moved tree."""
     if shutil.which("pkg-config") is None:
+        print("left out: no pkg-config")
         return
     folder = TMP + "/root/lib/pkgconfig"
     os.makedirs(folder)
@@ -240,6 +241,7 @@ def pkg_config():
     libdir = config_path("libdir")
     prefix = config_path("prefix")
     if not libdir.startswith(prefix + "/"):
+        print("left out: libdir is not below prefix")
         return
     out = run("pkg-config", "--define-variable=prefix=" + TMP + "/root",
               "--cflags", "--libs", folder + "/libexecsrv.pc")

@@ -90,6 +90,8 @@ if [ "$(id -u)" -eq 0 ] && [ -n "$group" ] && getent passwd 1 >/dev/null &&
 	stranger -c 'id -u; umask' || fail "SessionUser: $(cat "$DIR/err")"
 	same "of the group" "$(tr '\n' ' ' <"$DIR/out")" "1 0027 "
 	stop_server
+else
+	echo "left out: SessionUser: not root, or no user 1 and group 65534"
 fi
 
 # --- the first address for TCP comes too late for sandboxes that exist -----------

@@ -276,7 +276,7 @@ async def no_descriptors(rig):
     uplink, = program.uplink_pids()
     # So few that it has them all already.
     if not files_limit(uplink, 8):
-        return say("prlimit is not permitted")
+        return say("left out: prlimit is not permitted")
     used = cpu(uplink)
     for _ in range(5):
         s = rig.stream()

@@ -327,7 +327,8 @@ async def not_in_memory(rig):
     """Of our processes only the master and the uplink have the credential, the
     keys and what harnesses show; workers have none of them."""
     if os.getuid() != 0 or SANITIZED:
-        return say("not root, or measured: memory cannot be read")
+        return say("left out: memory can be read by root only, and not if "
+                   "measured")
     program = await rig.start()
     streams = [await rig.session() for _ in range(3)]
     for s in streams:
@@ -357,7 +358,8 @@ async def not_in_buffers(rig):
     """Requests leave nothing of the credential behind: it is where the uplink
     keeps it, and nowhere else."""
     if os.getuid() != 0 or SANITIZED:
-        return say("not root, or measured: memory cannot be read")
+        return say("left out: memory can be read by root only, and not if "
+                   "measured")
     rig.token = "executor-" + secrets.token_hex(2048)
     program = await rig.start()
     for _ in range(3):

@@ -178,7 +178,7 @@ async def ends(rig, says, **how):
 async def a_user_is_needed(rig):
     """A daemon that runs as root says so before it asks anybody."""
     if not IS_ROOT:
-        return
+        return lib.say("left out: not root")
     await rig.new_registry()
     await ends(rig, "RemoteUser")
     await ends(rig, "nobody-of-that-name",
@@ -193,7 +193,7 @@ async def a_user_is_needed(rig):
 async def root_if_permitted(rig):
     """PermitRootSession yes is what it takes."""
     if not IS_ROOT:
-        return
+        return lib.say("left out: not root")
     await rig.new_registry()
     program = rig.program(user=False, options=[
         "RemoteUser=" + pwd.getpwuid(0).pw_name, "PermitRootSession=yes"])
@@ -206,7 +206,7 @@ async def root_if_permitted(rig):
 async def users_of_blocks(rig):
     """Each environment may have a user of its own."""
     if not IS_ROOT:
-        return
+        return lib.say("left out: not root")
     await rig.new_registry()
     names = [p.pw_name for p in pwd.getpwall()
              if p.pw_uid not in (0, lib.NOBODY)][:1] or \
@@ -228,7 +228,7 @@ async def users_of_blocks(rig):
 async def not_root(rig):
     """Without root it is whoever started it, and only he."""
     if not IS_ROOT:
-        return
+        return lib.say("left out: not root")
     await rig.new_registry()
     prefix = ["setpriv", "--reuid", str(lib.NOBODY), "--regid",
               str(lib.NOBODY), "--clear-groups", "--"]

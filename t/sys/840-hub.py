@@ -554,6 +554,15 @@ def slow_harness_beside_others():
         last = frames.data(b"slow", len(sent), b"last")
         x.send(last)
         slow.expect(last)
+        # One that goes while its stream is stopped.
+        gone, n = opened(hub, x, b"gone", rcvbuf=4096), 0
+        while x.is_quiet(0) and n < 1000:
+            x.send(frames.data(b"gone", n, os.urandom(61000)))
+            n += 1
+        x.expect(frames.flow(b"gone", True))
+        gone.close()
+        check(x.reset()[0] == b"gone", "no reset")
+        echoes(x, quick, b"quick")
 
 
 def fair_input():

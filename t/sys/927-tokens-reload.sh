@@ -141,6 +141,8 @@ END
 	sed -i 's/SessionUser root/&\n	PermitRootSession yes/' "$DIR/conf"
 	expect 0 "$CTL" reload
 	same "mapped to root" "$(run two id -u)" 0
+else
+	echo "left out: SessionUser: not root"
 fi
 exec 9>&-
 kill -TERM "$RUN"

@@ -129,7 +129,7 @@ def root():
 if os.geteuid() != 0:
     skip("wants root")
 if subprocess.run([*USERNS, *FEW, "true"], check=False).returncode != 0:
-    say("no user namespaces: only root's sessions")
+    say("left out: no user namespaces: only root's sessions")
     main(root)
 else:
     main(outsiders, own_number, control_socket, root)

@@ -46,5 +46,6 @@ if [ "$user" -eq 0 ]; then
 	grep -q 'etc/execsrv/execsrvd\.conf"' "$DIR/trace" ||
 	    fail "root does not look for the system's settings"
 	grep -q "$DIR" "$DIR/trace" && fail "root reads a user's settings"
+	exit 0
 fi
-exit 0
+ends_here "what root reads: not root"

@@ -41,7 +41,7 @@ def by_table():
             sock.connect(("::ffff:127.0.0.1",
                           int(server.url.rsplit(":", 1)[1])))
         except OSError as e:
-            print("not by IPv6: %s" % e)
+            print("left out: not by IPv6: %s" % e)
         else:
             sock.sendall(upgrade_request())
             check(b" 101 " in sock.recv(4096), "by a socket of IPv6")
@@ -62,7 +62,7 @@ def sandboxed(server):
         except RpcError as e:
             why = e.text
         if why and "cannot be set up" in why:
-            print("no sandbox: " + why)
+            print("left out: no sandbox: " + why)
             break
         check((why is None) if wanted is None else wanted in str(why),
               "network %s: %s" % (net, why))

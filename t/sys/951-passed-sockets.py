@@ -6,8 +6,8 @@ import socket
 import subprocess
 import sys
 
-from client import (BUILD, LIMIT, TMP, Server, check, connect, main, say,
-                    wait_for)
+from client import (BUILD, LIMIT, TMP, Client, Closed, Server, check, connect,
+                    main, say, wait_for)
 
 # Descriptors first, then what to run: as the manager leaves them, 3 and on.
 LAUNCHER = """
@@ -137,6 +137,26 @@ def listed_too():
     two.close()
 
 
+def roots():
+    """Root comes in by --listen, not by what was passed beside it."""
+    if os.geteuid() != 0:
+        say("  left out: not root")
+        return
+    one = tcp()
+    server = Server("PermitRootSession=local", args=("-D",),
+                    prefix=launcher([one]), pass_fds=fds_of([one]))
+    check(server.url == url_of(one), server.url)
+    with connect(server.line(LIMIT)) as c:
+        c.run("p", "true")
+    try:
+        Client(server.url)
+        check(False, "root came in")
+    except Closed as e:
+        check(" 403 " in str(e), str(e))
+    server.stop()
+    one.close()
+
+
 def others():
     """What was passed to somebody else is left alone."""
     one = tcp()
@@ -249,5 +269,5 @@ def by_systemd():
 
 
 if __name__ == "__main__":
-    main(adopted, not_inherited, reloaded, listed_too, others, refused, abstract,
-         by_systemd)
+    main(adopted, not_inherited, reloaded, listed_too, roots, others, refused,
+         abstract, by_systemd)

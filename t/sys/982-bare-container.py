@@ -171,7 +171,7 @@ def no_namespaces():
                 'exec "$0" "$@"']
         r = subprocess.run([*argv, "true"], capture_output=True, check=False)
         if r.returncode != 0:
-            say("  %s: not here: %s" % (who, r.stderr.decode().strip()))
+            say("  left out: %s: %s" % (who, r.stderr.decode().strip()))
             continue
         server = lib.Contained(argv, depth=0)
         with connect(server.url) as c:

@@ -482,6 +482,8 @@ START_TEST(test_quotes)
 	ck_fails("LogTo # why\n", ":1: LogTo: it needs a value");
 	ck_fails("PidFile \"a\n", "without an end");
 	ck_fails("PidFile \"a\" b\n", "\"b\" behind the value");
+	ck_fails("Match User \"a\"b\n", ":1: Match: unbalanced quote");
+	ck_fails("Match User a\"b\"\n", ":1: Match: unbalanced quote");
 	ck_fails("PidFile a\001b\n", "control character");
 	ck_assert_int_eq(conf_set(&c, "PidFile", "a\nb", &e), -1);
 	ck_assert_int_eq(conf_set(&c, "Match", "User \"a\nb\"", &e), -1);

@@ -232,6 +232,27 @@ START_TEST(test_keep_row)
 }
 END_TEST
 
+/* Where it is set is kept with it. */
+START_TEST(test_keep_place)
+{
+	struct conf	 old;
+
+	ck_assert_int_eq(load("\nPidFile /a\n"), 0);
+	old = c;
+	ck_assert_int_eq(conf_init(&c), 0);
+	ck_assert_int_eq(load("\n\n\nPidFile /b\n"), 0);
+	nkept = 0;
+	ck_assert_int_eq(conf_keep(&c, &old, on_kept, &nkept), 0);
+	ck_assert_uint_eq(nkept, 1);
+	ck_assert_str_eq(c.pid_file, "/a");
+	ck_assert_ptr_nonnull(strstr(conf_where(&c, CONF_ROW_pid_file, 0),
+	    ":2"));
+	ck_assert_ptr_nonnull(strstr(conf_where(&old, CONF_ROW_pid_file, 0),
+	    ":4"));
+	conf_fini(&old);
+}
+END_TEST
+
 START_TEST(test_keep_uplinks)
 {
 	struct conf_uplink	*at;
@@ -275,6 +296,7 @@ main(void)
 	tcase_add_loop_test(t, test_match_row, 0, CONF_ROWS);
 	tcase_add_test(t, test_spec_bad);
 	tcase_add_loop_test(t, test_keep_row, 0, CONF_ROWS);
+	tcase_add_test(t, test_keep_place);
 	tcase_add_test(t, test_keep_uplinks);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
