@@ -16,6 +16,7 @@
 #include "common/limit.h"
 #include "common/process/sdnotify.h"
 #include "master/accept/gate.h"
+#include "master/accept/listen.h"
 #include "master/accept/policy.h"
 #include "master/auth/runas.h"
 #include "master/logs/audit.h"
@@ -32,7 +33,9 @@ struct chan {
 	void		*arg;
 };
 
-static struct master		 m;
+static struct world		 world;
+static struct listeners		 listeners;
+static struct remotes		 us;
 static struct conf_uplink	 block;
 static struct remote		*r;
 static struct chan		*last;		/* made */
@@ -145,9 +148,9 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 }
 
 pid_t
-remote_exec(struct master *master, int *sock_out)
+remote_exec(const struct world *w, uid_t uid, gid_t gid, int *sock_out)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert(w == &world && uid == 7 && gid == 8);
 	*sock_out = -1;
 	return ++pid;
 }
@@ -161,9 +164,9 @@ kill(pid_t whom, int sig)
 }
 
 void
-audit(struct master *master, const struct audit_what *what)
+audit(struct world *w, const struct audit_what *what)
 {
-	ck_assert_ptr_eq(master, &m);
+	ck_assert_ptr_eq(w, &world);
 	nlost += what->event == AUDIT_uplink_lost;
 }
 
@@ -172,7 +175,7 @@ remote_find_user(const struct conf *c, const struct conf_uplink *u,
     struct runas *out, struct conf_error *e)
 {
 	(void)e;
-	ck_assert(c == &m.conf && u == &block);
+	ck_assert(c == &world.conf && u == &block);
 	memset(out, 0, sizeof(*out));
 	return 0;
 }
@@ -199,7 +202,7 @@ sdnotify_uplink(struct sdnotify *n, unsigned number, bool is_registered,
     const char *state, void (*again)(void *), void *arg)
 {
 	(void)again;
-	ck_assert(n == NULL && number == 1 && arg == &m && state[0] != '\0');
+	ck_assert(n == NULL && number == 1 && arg == &us && state[0] != '\0');
 	is_told = is_registered;
 }
 
@@ -212,9 +215,11 @@ logto_stderr(const struct world_logs *l)
 }
 
 int
-policy_admit(struct master *master, struct peer *p, bool *full)
+policy_admit(struct world *w, const struct routes *rs, struct peer *p,
+    bool *full)
 {
-	(void)master;
+	(void)w;
+	(void)rs;
 	(void)p;
 	(void)full;
 	ck_abort_msg("nobody came");
@@ -246,13 +251,13 @@ remote_stdin_watch(struct remote_stdin *in, struct event_base *base,
 }
 
 static void
-on_stop(struct master *master, const char *why)
+on_fail(struct master *master, const char *why)
 {
-	ck_assert(master == &m && why[0] != '\0');
+	ck_assert(master == NULL && why[0] != '\0');
 	nstopped++;
 }
 
-static const struct master_events	 events = { .stop = on_stop };
+static const struct master_events	 events = { .fail = on_fail };
 
 /* --- */
 
@@ -263,26 +268,31 @@ setup(void)
 			 url[] = "https://h.invalid/", token[] = "t";
 	struct cred	 env = { .source = CRED_API_KEY, .token = token };
 
-	memset(&m, 0, sizeof(m));
+	memset(&world, 0, sizeof(world));
+	memset(&us, 0, sizeof(us));
 	memset(&block, 0, sizeof(block));
-	m.events = &events;
-	m.state = WORLD_SERVING;
-	TAILQ_INIT(&m.uplinks.list);
-	TAILQ_INIT(&m.listen.list);
+	world.events = &events;
+	world.state = WORLD_SERVING;
+	us.world = &world;
+	us.listeners = &listeners;
+	us.uid = 7;
+	us.gid = 8;
+	TAILQ_INIT(&us.list);
+	TAILQ_INIT(&listeners.list);
 	block.label = label;
 	block.environment = environment;
 	block.url = url;
 	block.forward = block.ca_file = block.name = empty;
-	m.conf.uplink_ca_file = empty;
-	m.conf.uplink = &block;
-	m.conf.nuplink = 1;
+	world.conf.uplink_ca_file = empty;
+	world.conf.uplink = &block;
+	world.conf.nuplink = 1;
 	now = 1000000;
 	pid = 100;
 	timer = NULL;
 	nregister = nbearer = nkilled = nstopped = nlost = 0;
-	ck_assert_int_eq(remote_init(&m, &env), 0);
-	ck_assert_ptr_nonnull(r = TAILQ_FIRST(&m.uplinks.list));
-	remote_start_all(&m);
+	ck_assert_int_eq(remote_init(&us, &env), 0);
+	ck_assert_ptr_nonnull(r = TAILQ_FIRST(&us.list));
+	remote_start_all(&us);
 	ck_assert_int_eq(r->state, REMOTE_REGISTERING);
 	ck_assert_uint_eq(nregister, 1);
 	ck_assert_uint_eq(nbearer, 1);
@@ -291,7 +301,7 @@ setup(void)
 static void
 teardown(void)
 {
-	remote_free_all(&m);
+	remote_free_all(&us);
 }
 
 /* Its timer goes off, when it does. */
@@ -339,7 +349,7 @@ die(void)
 	r->chan->on_end(r->chan->arg, 0);
 	ck_assert_int_eq(r->state, REMOTE_STOPPED);
 	ck_assert_ptr_null(r->chan);
-	ck_assert(remote_on_exit(&m, r->pid, SIGKILL));
+	ck_assert(remote_on_exit(&us, r->pid, SIGKILL));
 	ck_assert_int_eq(r->pid, 0);
 }
 
@@ -363,7 +373,7 @@ START_TEST(test_lost)
 	wake();
 	ck_assert_int_eq(r->state, REMOTE_STOPPED);
 	ck_assert_uint_eq(timer_ms, LIMIT_UPLINK_SPACING);
-	ck_assert(remote_on_exit(&m, 101, SIGKILL));
+	ck_assert(remote_on_exit(&us, 101, SIGKILL));
 	wake();
 	ck_assert_int_eq(r->pid, 102);
 	ck_assert_int_eq(r->state, REMOTE_REGISTERING);
@@ -401,26 +411,25 @@ END_TEST
 /* Before its channel ends; with settings that no other could use either. */
 START_TEST(test_exits)
 {
-	ck_assert(!remote_on_exit(&m, 99, EXITED(0)));
-	ck_assert(remote_on_exit(&m, r->pid, EXITED(0)));
+	ck_assert(!remote_on_exit(&us, 99, EXITED(0)));
+	ck_assert(remote_on_exit(&us, r->pid, EXITED(0)));
 	ck_assert_int_eq(r->state, REMOTE_STOPPED);
 	wake();
-	ck_assert(remote_on_exit(&m, r->pid, EXITED(2)));
+	ck_assert(remote_on_exit(&us, r->pid, EXITED(2)));
 	ck_assert_int_eq(r->state, REMOTE_REFUSED);
 	ck_assert_ptr_null(timer);
 	ck_assert_uint_eq(nstopped, 1);
-	ck_assert_int_eq(m.status, 1);
 }
 END_TEST
 
 START_TEST(test_stopping)
 {
-	m.state = WORLD_STOPPING;
+	world.state = WORLD_STOPPING;
 	die();
 	ck_assert_ptr_null(timer);
 	ck_assert_uint_eq(r->restarts, 0);
 	ck_assert_uint_eq(nlost, 0);
-	ck_assert(remote_is_gone(&m));
+	ck_assert(remote_is_gone(&us));
 }
 END_TEST
 
@@ -452,14 +461,14 @@ END_TEST
 /* It is tried again where that is set, and for others the server goes on. */
 START_TEST(test_refused)
 {
-	m.conf.uplink_retry = 60000;
+	world.conf.uplink_retry = 60000;
 	answer(IPC__REGISTRATION__REFUSED, 404);
 	ck_assert_int_eq(r->state, REMOTE_REFUSED);
 	ck_assert_uint_eq(nstopped, 0);
 	ck_assert_uint_eq(timer_ms, 60000);
 	wake();
-	m.conf.uplink_retry = 0;
-	m.start.is_stdio = true;
+	world.conf.uplink_retry = 0;
+	world.start.is_stdio = true;
 	answer(IPC__REGISTRATION__NONSENSE, 200);
 	ck_assert_int_eq(r->state, REMOTE_REFUSED);
 	ck_assert_uint_eq(nstopped, 0);
@@ -482,7 +491,7 @@ START_TEST(test_stale)
 	ck_assert_uint_eq(nkilled, 0);
 	hear(IPC_uplink_orphan, &orphan);
 	ck_assert_uint_eq(nkilled, 1);
-	ck_assert_uint_eq(m.stats[STAT_violations], 1);
+	ck_assert_uint_eq(world.stats[STAT_violations], 1);
 }
 END_TEST
 
