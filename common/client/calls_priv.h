@@ -1,7 +1,16 @@
 /* What the files of calls share: calls.c, message.c. */
 #pragma once
 
-#include "common/client/calls.h"
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/client/execsrv.h"
+
+struct calls;
+struct execsrv_answer;
 
 struct execsrv_call {
 	TAILQ_ENTRY(execsrv_call)	 entry;

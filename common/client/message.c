@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/client/calls.h"
 #include "common/client/calls_priv.h"
 #include "common/client/error.h"
 #include "common/client/text.h"

@@ -1,3 +1,4 @@
+#include "common/toml/toml.h"
 #include "common/toml/toml_priv.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* A document of what was selected. */
+#include "common/toml/toml.h"
 #include "common/toml/toml_priv.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* The grammar: tables, keys, arrays. */
+#include "common/toml/toml.h"
 #include "common/toml/toml_priv.h"
 
 #include <assert.h>

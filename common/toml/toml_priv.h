@@ -1,10 +1,12 @@
 /* Internal to common/toml. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/map.h"
-#include "common/toml/toml.h"
+#include "common/span.h"
 
 enum toml_type {
 	TOML_TABLE, TOML_ARRAY, TOML_STRING, TOML_TRUE, TOML_FALSE,

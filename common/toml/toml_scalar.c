@@ -1,4 +1,5 @@
 /* Numbers, times, booleans: checked, and kept as they are written. */
+#include "common/toml/toml.h"
 #include "common/toml/toml_priv.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* Strings. */
+#include "common/toml/toml.h"
 #include "common/toml/toml_priv.h"
 
 #include <string.h>

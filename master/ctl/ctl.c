@@ -1,4 +1,5 @@
 #include "common/ev.h"
+#include "master/ctl/ctl.h"
 #include "master/ctl/ctl_priv.h"
 
 #include <sys/socket.h>

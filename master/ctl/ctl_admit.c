@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "master/auth/peer_sandbox.h"
+#include "master/ctl/ctl.h"
 #include "master/ctl/ctl_priv.h"
 
 #define OTHERS_MAX	48	/* clients without sees_all */

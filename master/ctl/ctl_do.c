@@ -12,6 +12,7 @@
 #include "common/process/signals.h"
 #include "config.h"
 #include "master/adopt/upgrade.h"
+#include "master/ctl/ctl.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/drain.h"
 #include "master/parts.h"

@@ -6,7 +6,6 @@
 #include "common/buf.h"
 #include "common/ev.h"
 #include "common/ipc/chan.h"
-#include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
 #include "master/workers/route.h"
 #include "master/world.h"

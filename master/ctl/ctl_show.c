@@ -13,6 +13,7 @@
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/adopt/adopt.h"
+#include "master/ctl/ctl.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/ctl/gauges.h"
 #include "master/parts.h"

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "common/limit.h"
+#include "master/ctl/ctl.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/logs/audit_line.h"
 

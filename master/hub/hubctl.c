@@ -10,6 +10,7 @@
 #include "common/fd.h"
 #include "common/json/utf8.h"
 #include "common/log.h"
+#include "master/hub/hubctl.h"
 #include "master/hub/hubctl_priv.h"
 
 #define CLIENTS_MAX	32

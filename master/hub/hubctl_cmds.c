@@ -42,6 +42,7 @@
 #include "common/log.h"
 #include "config.h"
 #include "master/hub/hubaudit.h"
+#include "master/hub/hubctl.h"
 #include "master/hub/hubctl_priv.h"
 
 #define PING_TURN	5		/* ms between two looks for a pong */

@@ -3,7 +3,6 @@
 
 #include "common/json/json.h"
 #include "common/json/json_out.h"
-#include "master/hub/hubctl.h"
 #include "master/hub/hubgather.h"
 
 enum waiting { FOR_NOTHING, FOR_PONG, FOR_RELOAD, FOR_HUBS, FOR_TURN };

@@ -1,3 +1,4 @@
+#include "master/uplink/carrier.h"
 #include "master/uplink/carrier_priv.h"
 
 #include <assert.h>

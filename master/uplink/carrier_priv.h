@@ -7,7 +7,6 @@
 #include "common/buf.h"
 #include "common/noise/quota.h"
 #include "common/noise/stream.h"
-#include "master/uplink/carrier.h"
 #include "master/uplink/local_end.h"
 #include "master/uplink/uplink_env.h"
 

@@ -2,6 +2,7 @@
  * RemoteTransport relay (PROTOCOL 12.8): streams as relay frames in the clear.
  * A frame is a message; a stream begins with its first frame.
  */
+#include "master/uplink/carrier.h"
 #include "master/uplink/carrier_priv.h"
 
 #include <string.h>

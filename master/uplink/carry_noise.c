@@ -1,4 +1,5 @@
 /* Streams sealed end to end: Noise in relay frames (PROTOCOL 12.5 to 13). */
+#include "master/uplink/carrier.h"
 #include "master/uplink/carrier_priv.h"
 
 #include <assert.h>

@@ -2,6 +2,7 @@
  * RemoteTransport plain (PROTOCOL 12.8): the websocket is one connection, a
  * text message is a JSON-RPC message.
  */
+#include "master/uplink/carrier.h"
 #include "master/uplink/carrier_priv.h"
 
 #include <string.h>

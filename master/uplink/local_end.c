@@ -1,3 +1,4 @@
+#include "master/uplink/local_end.h"
 #include "master/uplink/local_end_priv.h"
 
 #include <assert.h>

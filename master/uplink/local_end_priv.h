@@ -1,7 +1,12 @@
 /* What the kinds of local ends share; for local_end*.c only. */
 #pragma once
 
-#include "master/uplink/local_end.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct local_end;
+struct local_end_events;
 
 struct local_end_ops {
 	void	(*push)(struct local_end *);

@@ -1,4 +1,5 @@
 /* A local end to another exec server: a WebSocket client (forward mode). */
+#include "master/uplink/local_end.h"
 #include "master/uplink/local_end_priv.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* A local end to a worker: WebSocket frames on a socket pair. */
+#include "master/uplink/local_end.h"
 #include "master/uplink/local_end_priv.h"
 
 #include <sys/socket.h>

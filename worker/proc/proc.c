@@ -1,3 +1,4 @@
+#include "worker/proc/proc.h"
 #include "worker/proc/proc_priv.h"
 
 #include <sys/wait.h>

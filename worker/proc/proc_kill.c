@@ -1,4 +1,5 @@
 /* Killing a process and its descendants. */
+#include "worker/proc/proc.h"
 #include "worker/proc/proc_priv.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* Output of processes: reading, holding back, pacing. */
+#include "worker/proc/proc.h"
 #include "worker/proc/proc_priv.h"
 
 #include <sys/ioctl.h>

@@ -1,7 +1,12 @@
 /* Internal to worker/proc/proc*.c. */
 #pragma once
 
-#include "worker/proc/proc.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct proc;
+struct procs;
+struct stream;
 
 /* --- proc_out.c --- */
 

@@ -2,6 +2,7 @@
  * environmentConfig/read (PROTOCOL 8.2): the configuration of the stock client
  * on this machine, as its user may read it.
  */
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * capabilities/discoverV2 and capabilityRoots/discoverV1 (PROTOCOL 8.3, 8.4):
  * skills and plugins of the stock client, found by an agent.
  */
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* environment/info and environment/status (PROTOCOL 4.4). */
 #include "worker/rpc/netjobs.h"
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 #include "worker/rpc/start.h"
 

@@ -1,4 +1,5 @@
 /* fs/... (PROTOCOL 6). */
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <errno.h>

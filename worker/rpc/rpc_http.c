@@ -1,4 +1,5 @@
 /* http/request: its parameters (PROTOCOL 7.1). */
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <stdarg.h>

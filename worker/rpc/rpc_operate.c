@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/ipc/chan.h"
 #include "common/limit.h"
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 #include "worker/session/link.h"
 

@@ -2,7 +2,11 @@
 #pragma once
 
 #include "common/json/params.h"
-#include "worker/rpc/rpc.h"
+
+struct json_out;
+struct rpc;
+struct rpc_message;
+struct rpc_req;
 
 /* params: of its group. */
 typedef void	 rpc_fn(struct rpc *rpc, struct rpc_req *req, void *params,

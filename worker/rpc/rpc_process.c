@@ -1,4 +1,5 @@
 /* process/... (PROTOCOL 5; our extensions: 10.1). */
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* initialize, session/close, session/retain (PROTOCOL 4.1, 4.6, 10.1). */
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* process/start (PROTOCOL 5.1), and starts waiting for a sandbox. */
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <assert.h>

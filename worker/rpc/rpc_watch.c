@@ -1,5 +1,6 @@
 /* fs/watchMissing (PROTOCOL 8.1). */
 #include "worker/conn/note.h"
+#include "worker/rpc/rpc.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <errno.h>

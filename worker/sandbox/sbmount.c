@@ -1,3 +1,4 @@
+#include "worker/sandbox/sbmount.h"
 #include "worker/sandbox/sbmount_priv.h"
 
 #include <sys/mount.h>

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "worker/sandbox/sbmount.h"
-
 #define SBMOUNT_NODES	8	/* maximum, of /dev */
 #define SBMOUNT_LINKS	40	/* followed, as the kernel does */
 

@@ -1,4 +1,5 @@
 /* /dev and /proc of a sandbox, and matches of patterns. */
+#include "worker/sandbox/sbmount.h"
 #include "worker/sandbox/sbmount_priv.h"
 
 #include <sys/mount.h>

@@ -1,4 +1,5 @@
 /* Paths to what is protected in a writable folder. */
+#include "worker/sandbox/sbmount.h"
 #include "worker/sandbox/sbmount_priv.h"
 
 #include <sys/file.h>

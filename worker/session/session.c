@@ -1,3 +1,4 @@
+#include "worker/session/session.h"
 #include "worker/session/session_priv.h"
 
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 /* How a session ends: released, expired, closed, ended by an operator. */
+#include "worker/session/session.h"
 #include "worker/session/session_priv.h"
 
 #include <assert.h>

@@ -1,7 +1,8 @@
 /* Internal to worker/session/session*.c. */
 #pragma once
 
-#include "worker/session/session.h"
+struct session;
+struct session_kill_events;
 
 /* For session_kill_init(). */
 extern const struct session_kill_events	 session_kill_events;

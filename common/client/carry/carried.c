@@ -1,3 +1,4 @@
+#include "common/client/carry/carried.h"
 #include "common/client/carry/carried_priv.h"
 
 #include <assert.h>

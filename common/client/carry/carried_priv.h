@@ -1,8 +1,15 @@
 /* A session that is carried: what carried.c and carried_resume.c share. */
 #pragma once
 
-#include "common/client/carry/carried.h"
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "common/json/json_out.h"
+
+struct carried;
 
 enum carried_kind {
 	KIND_PLAIN,

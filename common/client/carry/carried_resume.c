@@ -1,4 +1,5 @@
 /* From a lost connection to the next one, and what was missed between them. */
+#include "common/client/carry/carried.h"
 #include "common/client/carry/carried_priv.h"
 
 #include <assert.h>

@@ -10,6 +10,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/clock.h"
+#include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 
 #define AHEAD	16		/* entries */

@@ -12,6 +12,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/fd.h"
+#include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 
 #define NS		1000000000LL

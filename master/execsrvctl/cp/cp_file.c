@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/client/execsrv.h"
+#include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 
 /* A transfer.  Offsets count from where it begins, with f->offset. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 
 #define DIGEST		(2 * crypto_hash_sha256_BYTES)	/* as text */

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "common/client/execsrv.h"
-#include "master/execsrvctl/cp/cp.h"
 
 #define ASK_MS		60000	/* for an answer, across a recovery */
 #define DEPTH_MAX	64	/* of folders */

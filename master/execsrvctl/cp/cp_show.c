@@ -7,6 +7,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/clock.h"
+#include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 #include "master/execsrvctl/cp/progress.h"
 #include "master/execsrvctl/term.h"

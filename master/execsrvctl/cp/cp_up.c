@@ -13,6 +13,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/fd.h"
+#include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 
 #define OPEN_TO_ALL	0044	/* what servers give to new files */
