@@ -514,7 +514,7 @@ END_TEST
 /* One that has not come yet is there until its process has ended. */
 START_TEST(test_awaited_killed)
 {
-	struct child	*c = child_former(&m, 7, PID, -1);
+	struct child	*c = child_former(&all, 7, PID, -1);
 
 	ck_assert_ptr_nonnull(c);
 	child_kill(c);
@@ -523,7 +523,7 @@ START_TEST(test_awaited_killed)
 	ck_assert_int_eq(c->end, CHILD_KILLED);
 	child_on_exit(c, SIGNALLED(SIGKILL));
 	ck_assert_uint_eq(nsettled, 1);
-	ck_assert_ptr_null(child_by_id(&m, 7));
+	ck_assert_ptr_null(child_by_id(&all, 7));
 }
 END_TEST
 
