@@ -11,7 +11,7 @@ from client import LIMIT, RpcError, Server, TMP, check, connect, wait_for
 MAX = 10
 OTHERS = 25
 # Under a root server a user who has nothing else running; others may.
-UID = 54321 if os.geteuid() == 0 else os.geteuid()
+UID = 54795 if os.geteuid() == 0 else os.geteuid()
 # Fork until it is refused; of a shell that is its end.
 FILL = """i=0
 while [ $i -lt 60 ]; do

@@ -15,7 +15,7 @@ from fscommon import fill, folder, uri
 box = importlib.import_module("6common")
 MAX = 16
 MUCH = 2.0              # seconds for a request; it waited 5 for a process
-UID = os.getuid() or 54321     # a user who has nothing else running
+UID = os.getuid() or 54796     # a user who has nothing else running
 # Fork as fast as it may, and again whenever one can.
 STORM = """import os, time
 n = 0
