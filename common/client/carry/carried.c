@@ -362,29 +362,18 @@ object_find(struct carried *c, enum carried_kind kind, uint32_t tok)
 }
 
 /* What a request has made: it takes its name.  NULL with errno. */
-struct carried_object *
-carried_object_new(struct carried_request *r)
+int
+carried_object_add(struct carried_objects *to, struct carried_request *r)
 {
 	struct carried_object	*o;
 
 	if ((o = calloc(1, sizeof(*o))) == NULL)
-		return NULL;
+		return -1;
 	o->kind = r->kind;
 	o->name = r->name;
 	r->name = NULL;
 	o->next_seq = 1;
-	return o;
-}
-
-/* 0, or -1 with errno. */
-static int
-object_add(struct carried *c, struct carried_request *r)
-{
-	struct carried_object	*o;
-
-	if ((o = carried_object_new(r)) == NULL)
-		return -1;
-	TAILQ_INSERT_TAIL(&c->objects, o, entry);
+	TAILQ_INSERT_TAIL(to, o, entry);
 	return 0;
 }
 
@@ -401,10 +390,10 @@ on_result(struct carried *c, struct carried_request *r, uint32_t result)
 		return 0;
 	case KIND_WATCH:
 		return execsrv_is_true(&c->json, result, "watching") ?
-		    object_add(c, r) : 0;
+		    carried_object_add(&c->objects, r) : 0;
 	case KIND_PROCESS:
 	case KIND_STREAM:
-		return object_add(c, r);
+		return carried_object_add(&c->objects, r);
 	case KIND_PLAIN:
 		break;
 	}

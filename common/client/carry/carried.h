@@ -40,6 +40,8 @@ struct carried_ops {
 struct carried_request;
 struct carried_object;
 
+TAILQ_HEAD(carried_objects, carried_object);
+
 struct carried {
 	const struct carried_ops	*ops;
 	void				*arg;
@@ -50,8 +52,8 @@ struct carried {
 							   again */
 	TAILQ_HEAD(, carried_request)	 requests;	/* in their order */
 	TAILQ_HEAD(, carried_request)	 questions;	/* of the server */
-	TAILQ_HEAD(, carried_object)	 objects;
-	TAILQ_HEAD(, carried_object)	 unconfirmed;	/* starts */
+	struct carried_objects		 objects;
+	struct carried_objects		 unconfirmed;	/* starts */
 	size_t				 kept;		/* bytes of requests */
 	uint64_t			 last_id;	/* of our requests */
 	unsigned			 awaited;	/* answers to them */

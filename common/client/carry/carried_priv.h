@@ -10,6 +10,7 @@
 #include "common/json/json_out.h"
 
 struct carried;
+struct carried_objects;
 
 enum carried_kind {
 	KIND_PLAIN,
@@ -39,8 +40,9 @@ struct carried_object {
 	uint64_t			 read_id;	/* of process/read */
 };
 
-/* What a request has made: it takes its name.  NULL with errno. */
-struct carried_object *carried_object_new(struct carried_request *r);
+/* What a request has made: it takes its name.  0, or -1 with errno. */
+int	 carried_object_add(struct carried_objects *to,
+	    struct carried_request *r) MUST_CHECK;
 void	 carried_object_free(struct carried_object *o);
 
 /* Forget a request, an object, all questions. */

@@ -32,18 +32,6 @@ answer_lost(struct carried *c, const struct carried_request *r)
 	return carried_end(c, &o, 2, c->ops->to_client);
 }
 
-/* It may run, but its client is told that it does not. */
-static int
-carried_add_unconfirmed(struct carried *c, struct carried_request *r)
-{
-	struct carried_object	*o;
-
-	if ((o = carried_object_new(r)) == NULL)
-		return -1;
-	TAILQ_INSERT_TAIL(&c->unconfirmed, o, entry);
-	return 0;
-}
-
 /* A stream or a watch ends with its connection.  0, or -1 with errno. */
 static int
 end_object(struct carried *c, struct carried_object *x)
@@ -80,8 +68,9 @@ carried_lose(struct carried *c)
 		next = TAILQ_NEXT(r, entry);
 		if (r->text != NULL)
 			continue;
+		/* A start may run, but its client is told that it does not. */
 		if (answer_lost(c, r) == -1 || (r->kind == KIND_PROCESS &&
-		    carried_add_unconfirmed(c, r) == -1))
+		    carried_object_add(&c->unconfirmed, r) == -1))
 			return -1;
 		carried_request_end(c, r);
 	}
