@@ -225,7 +225,6 @@ window_fill(struct window *w, struct chunk *c, const void *data, size_t len)
 		spool_write(&w->spool, c->part, c->data, data, len);
 	else
 		memcpy(c->data, data, len);
-	c->len = (uint32_t)len;
 }
 
 bool

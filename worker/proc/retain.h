@@ -109,7 +109,7 @@ bool	 window_has_memory(const struct window *w, size_t cap);
 /* In memory; above its maximum in the spool, if not full.  NULL: errno. */
 struct chunk	*window_chunk(struct window *w, size_t cap);
 
-/* Its first data. */
+/* Copy its first data; c->len is not changed. */
 void	 window_fill(struct window *w, struct chunk *c, const void *data,
 	    size_t len);
 
