@@ -22,6 +22,12 @@
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
 
+static struct master *
+master_of(const struct child *c)
+{
+	return c->all->world->master;
+}
+
 static void
 on_handover(struct child *c, const void *body, struct ipc_msg *m)
 {
@@ -38,7 +44,7 @@ on_handover(struct child *c, const void *body, struct ipc_msg *m)
 		child_decide(c, IPC__VERDICT__ATTACHED, NULL);
 		return;
 	}
-	route_handover(&c->master->routes, c, in->session_id,
+	route_handover(&master_of(c)->routes, c, in->session_id,
 	    in->message.data, in->message.len, m->fd);
 }
 
@@ -59,7 +65,7 @@ turn_away_for(struct child *c, const char *why)
 	if (c->client == CHILD_TURNED_AWAY)
 		return false;
 	child_set_client(c, CHILD_TURNED_AWAY);
-	audit_peer(&c->master->world, &c->peer, (struct audit_what){
+	audit_peer(c->all->world, &c->peer, (struct audit_what){
 	    .event = AUDIT_session_refused, .why = why });
 	return true;
 }
@@ -67,7 +73,7 @@ turn_away_for(struct child *c, const char *why)
 static void
 turn_away(struct child *c)
 {
-	turn_away_for(c, c->master->drain.is_on ? "the server is draining" :
+	turn_away_for(c, master_of(c)->drain.is_on ? "the server is draining" :
 	    "too many sessions");
 }
 
@@ -85,11 +91,11 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 	assert(c->route->owner == c);
 	if (route_opened(c->route, in->operates))
 		return;
-	STAT_INC(&c->master->world, opened);
+	STAT_INC(c->all->world, opened);
 	route_audit(c->route, (struct audit_what){
 	    .event = AUDIT_session_opened, .client = in->client,
 	    .peer = c->peer.text, .listener = c->peer.listener });
-	if (policy_exceeded(&c->master->world, &c->master->routes, &c->peer,
+	if (policy_exceeded(c->all->world, &master_of(c)->routes, &c->peer,
 	    in->operates)) {
 		turn_away(c);
 		child_stop(c, true);
@@ -126,7 +132,7 @@ on_released(struct child *c, const void *body, struct ipc_msg *m)
 	child_leaves(c);
 	if (c->route != NULL) {
 		route_used(c->route, in->used);
-		route_release(c->route, policy_retain(&c->master->world,
+		route_release(c->route, policy_retain(c->all->world,
 		    &c->peer, in->retain_ms));
 	}
 }
@@ -140,7 +146,7 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 	assert(r == NULL || r->owner == c);
 	(void)m;
 	if (in->reason == IPC__END_REASON__EXPIRED)
-		STAT_INC(&c->master->world, expired);
+		STAT_INC(c->all->world, expired);
 	child_leaves(c);
 	if (r != NULL) {
 		route_used(r, in->used);
@@ -152,14 +158,14 @@ static void
 on_report(struct child *c, const void *body, struct ipc_msg *m)
 {
 	(void)m;
-	ctl_on_report(c->master->ctl, c, body);
+	ctl_on_report(master_of(c)->ctl, c, body);
 }
 
 static void
 on_acted(struct child *c, const void *body, struct ipc_msg *m)
 {
 	(void)m;
-	ctl_on_acted(c->master->ctl, c, body);
+	ctl_on_acted(master_of(c)->ctl, c, body);
 }
 
 /* A worker is not trusted: bound what goes into the metrics. */
@@ -183,9 +189,9 @@ on_load(struct child *c, const void *body, struct ipc_msg *m)
 static struct held
 child_grant_memory(struct child *c, struct held want)
 {
-	struct held	 may = membudget_ask(c->master->budget, &c->share,
+	struct held	 may = membudget_ask(c->all->budget, &c->share,
 			    c->route->identity, want, c->max_held,
-			    c->master->world.conf.max_held);
+			    c->all->world->conf.max_held);
 	Ipc__Memory	 out = IPC__MEMORY__INIT;
 
 	assert(may.output <= want.output && may.message <= want.message);
@@ -206,7 +212,7 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 		return;			/* the session has ended */
 	may = child_grant_memory(c, want);
 	if (may.output < want.output || may.message < want.message)
-		STAT_INC(&c->master->world, memory_refused);
+		STAT_INC(c->all->world, memory_refused);
 }
 
 static void
@@ -218,7 +224,7 @@ on_operate(struct child *c, const void *body, struct ipc_msg *m)
 	if (c->route == NULL)
 		child_violates(c, "operate");
 	else
-		ctl_operate(c->master->ctl, c, in->ticket);
+		ctl_operate(master_of(c)->ctl, c, in->ticket);
 }
 
 /* Only once, so that each guess takes a connection. */
@@ -235,7 +241,7 @@ on_credential(struct child *c, const void *body, struct ipc_msg *m)
 		child_violates(c, "credential");
 		return;
 	}
-	out.status = token_login_judge(&c->master->login, c, in->token.data,
+	out.status = token_login_judge(&master_of(c)->login, c, in->token.data,
 	    in->token.len, why);
 	child_set_token(c, out.status == 0 ? CHILD_TOKEN_GOOD :
 	    CHILD_TOKEN_REFUSED);
@@ -259,7 +265,7 @@ on_greeted(struct child *c, const void *body, struct ipc_msg *m)
 	child_leaves(c);
 	if (m->fd == -1)
 		return;			/* out of descriptors */
-	token_login_pass_on(&c->master->login, c, m->fd, in->message.data,
+	token_login_pass_on(&master_of(c)->login, c, m->fd, in->message.data,
 	    in->message.len);
 	m->fd = -1;
 }
@@ -278,7 +284,7 @@ on_unlimited(struct child *c, const void *body, struct ipc_msg *m)
 	(void)body;
 	(void)m;
 	if (turn_away_for(c, "the limits of the session cannot be set"))
-		STAT_INC(&c->master->world, unlimited);
+		STAT_INC(c->all->world, unlimited);
 }
 
 /* The event is of the worker's own session: it cannot forge another one's. */
@@ -289,9 +295,9 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 	struct audit_what	 what = { .event = AUDIT_process_started };
 
 	(void)m;
-	if (c->route == NULL || c->master->world.logs.audit == NULL)
+	if (c->route == NULL || c->all->world->logs.audit == NULL)
 		return;
-	audit_missed(&c->master->world, in->missed);
+	audit_missed(c->all->world, in->missed);
 	what.pid = AUDIT_N(in->pid);
 	what.program = in->program;
 	what.cwd = in->cwd;
@@ -312,11 +318,11 @@ on_net_refused(struct child *c, const void *body, struct ipc_msg *m)
 	struct audit_what	 what = { .event = AUDIT_network_refused };
 
 	(void)m;
-	c->master->world.stats[STAT_net_refused] += in->count < UINT32_MAX ?
+	c->all->world->stats[STAT_net_refused] += in->count < UINT32_MAX ?
 	    in->count : UINT32_MAX;
-	if (c->route == NULL || c->master->world.logs.audit == NULL)
+	if (c->route == NULL || c->all->world->logs.audit == NULL)
 		return;
-	audit_missed(&c->master->world, in->missed);
+	audit_missed(c->all->world, in->missed);
 	what.host = in->host;
 	what.port = AUDIT_N(in->port);
 	what.why = in->why;
@@ -331,9 +337,9 @@ on_command_ended(struct child *c, const void *body, struct ipc_msg *m)
 	struct audit_what	 what = { .event = AUDIT_process_ended };
 
 	(void)m;
-	if (c->route == NULL || c->master->world.logs.audit == NULL)
+	if (c->route == NULL || c->all->world->logs.audit == NULL)
 		return;
-	audit_missed(&c->master->world, in->missed);
+	audit_missed(c->all->world, in->missed);
 	what.pid = AUDIT_N(in->pid);
 	if (in->signal != 0)
 		what.signal = AUDIT_N(in->signal);
@@ -378,9 +384,9 @@ give_log(struct child *c)
 {
 	Ipc__LogPipe	 out = IPC__LOG_PIPE__INIT;
 
-	if (c->master->world.logs.file != NULL)
+	if (c->all->world->logs.file != NULL)
 		chan_send(c->chan, IPC_log_pipe, &out,
-		    logto_stderr(&c->master->world.logs));
+		    logto_stderr(&c->all->world->logs));
 }
 
 /*
@@ -405,7 +411,7 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 	if (!r->opened) {
 		/* Its client had the answer, the master did not know. */
 		route_opened(r, false);
-		STAT_INC(&c->master->world, opened);
+		STAT_INC(c->all->world, opened);
 		route_audit(r, (struct audit_what){
 		    .event = AUDIT_session_opened, .peer = r->peer });
 	}
@@ -417,11 +423,11 @@ on_orphan(struct child *c, const void *body, struct ipc_msg *m)
 	/* What it holds counts again, whether or not there is room. */
 	if (in->output > 0 || in->message > 0)
 		child_grant_memory(c, (struct held){ in->output, in->message });
-	STAT_INC(&c->master->world, adopted);
+	STAT_INC(c->all->world, adopted);
 	log_debug("session %u: adopted", r->number);
 	if (c->end == CHILD_STOPS)
 		child_stop(c, false);
-	c->master->world.events->on_adopted(c->master);
+	c->all->world->events->on_adopted(master_of(c));
 }
 
 typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
@@ -474,13 +480,13 @@ static void
 child_on_state(struct child *c)
 {
 	if (c->state != CHILD_GREETING && c->state != CHILD_HANDING)
-		gate_leave(c->master->gate, c);
+		gate_leave(master_of(c)->gate, c);
 }
 
 static void
 child_on_settled(struct child *c)
 {
-	struct master	*m = c->master;
+	struct master	*m = master_of(c);
 
 	assert(c->state == CHILD_LEAVING && c->chan == NULL);
 	pool_on_child_gone(m->pool, c);
@@ -502,7 +508,7 @@ static void
 child_on_early_death(struct child *c)
 {
 	assert(c->client == CHILD_SPARE);
-	pool_on_death(c->master->pool);
+	pool_on_death(master_of(c)->pool);
 }
 
 const struct child_events	 child_msg_events = {

@@ -322,7 +322,7 @@ static const struct master_events	 events = {
 	.user_name = master_user_name
 };
 
-/* Give the modules what they need of each other and is there already. */
+/* Give the modules what they need of each other, as far as it exists. */
 static void
 connect_modules(struct master *m)
 {
@@ -330,7 +330,6 @@ connect_modules(struct master *m)
 
 	children_init(&m->children, w, &child_msg_events);
 	routes_init(&m->routes, w);
-	m->assigner.world = m->login.world = w;
 	m->listen.world = m->uplinks.world = w;
 	m->assigner.routes = m->login.routes = &m->routes;
 	m->listen.routes = m->uplinks.routes = &m->routes;
@@ -392,7 +391,7 @@ init_sessions(struct master *m)
 		log_warn("cannot set up control groups");
 		return -1;
 	}
-	m->children.cgroups = m->assigner.cgroups = m->cgroups;
+	m->children.cgroups = m->cgroups;
 	cgroups_warn(m->cgroups, &m->world.conf);
 	adopt_load(m->adopt);
 	return 0;

@@ -36,7 +36,7 @@ give_environment(struct assigner *a, struct child *c, const Ipc__Assign *given)
 static int
 assign(struct assigner *a, struct child *c, int fd, Ipc__Assign *out)
 {
-	const struct world	*w = a->world;
+	const struct world	*w = c->all->world;
 	const struct conf	*conf;
 	struct conf		 room;
 	struct policy_settings	 settings;
@@ -66,7 +66,7 @@ assign(struct assigner *a, struct child *c, int fd, Ipc__Assign *out)
 	out->gid = c->peer.gid;
 	out->unready = w->events->unready(w->master, unready, sizeof(unready));
 	policy_settings(w, conf, &settings);
-	cgroups_limit(a->cgroups, conf, c->id, &c->cgroups, &limits);
+	cgroups_limit(c->all->cgroups, conf, c->id, &c->cgroups, &limits);
 	settings.s.cgroup_limit = limits.list;
 	settings.s.n_cgroup_limit = limits.n;
 	settings.s.as_max = limits.as_max;
@@ -99,7 +99,7 @@ int
 child_assign(struct assigner *a, struct child *c, int fd, const struct peer *p,
     int refuse, bool full, const Ipc__User *user)
 {
-	struct world	*w = a->world;
+	struct world	*w = c->all->world;
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 	Ipc__Figures	 figures = IPC__FIGURES__INIT;
 	uint64_t	 gauges[GAUGES];
@@ -137,7 +137,7 @@ child_assign_greeted(struct assigner *a, struct child *c, int fd,
     const struct peer *p, bool full, const void *message, size_t len,
     const Ipc__User *user)
 {
-	const struct world	*w = a->world;
+	const struct world	*w = c->all->world;
 	Ipc__Assign		 out = IPC__ASSIGN__INIT;
 
 	assert(p->known && !p->must_show);

@@ -9,13 +9,10 @@
 
 struct pool;
 struct routes;
-struct world;
 
 /* What it takes, owned by others but for the environment. */
 struct assigner {
-	struct world		*world;
 	struct routes		*routes;
-	struct cgroups		*cgroups;
 	struct pool		*pool;		/* of spare workers */
 	int			 environment;	/* ours, a file; or -1 */
 };

@@ -290,8 +290,7 @@ listener_start(struct listener *l, struct listener_list *list)
 	struct listeners	*ls = l->all;
 
 	assert(l->fd != -1);
-	assert(list == (l->is_metrics ? &ls->metrics :
-	    &ls->list));
+	assert(list == (l->is_metrics ? &ls->metrics : &ls->list));
 	timer_init(&l->pause_ev, ls->world->base, listen_on_pause, l);
 	io_init(&l->accept_ev, ls->world->base, l->fd, EV_READ | EV_PERSIST,
 	    listen_on_accept, l);

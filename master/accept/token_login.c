@@ -23,11 +23,11 @@ token_login_deny(const struct token_login *l, struct child *c, const char *why,
 {
 	unsigned	 n;
 
-	STAT_INC(l->world, denied);
+	STAT_INC(c->all->world, denied);
 	n = penalties_add(l->penalties, peer_culprit(&c->peer), is_guess,
 	    clock_ms());
 	if (n > 0)
-		audit_peer(l->world, &c->peer, (struct audit_what){
+		audit_peer(c->all->world, &c->peer, (struct audit_what){
 		    .event = AUDIT_token_refused, .why = why,
 		    .count = AUDIT_N(n) });
 	if (n == 1)
@@ -52,7 +52,7 @@ grant_peer(const struct token_login *l, const struct child *c, struct peer *p,
 	*p = c->peer;
 	peer_grant(p, g->identity, g->user.uid, g->user.has_gid,
 	    g->user.gid);
-	return (uint32_t)policy_admit(l->world, l->routes, p, full_out);
+	return (uint32_t)policy_admit(c->all->world, l->routes, p, full_out);
 }
 
 /* A client with kernel credentials is told why those do not admit it. */
@@ -83,11 +83,11 @@ token_login_judge(const struct token_login *l, struct child *c,
 	/* Verify nothing during a penalty, or guessing would not slow down. */
 	if (penalties_left(l->penalties, peer_culprit(&c->peer),
 	    clock_ms()) > 0) {
-		STAT_INC(l->world, denied);
+		STAT_INC(c->all->world, denied);
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "too many wrong tokens");
 		return 429;
 	}
-	if ((why = tokens_judge(l->world->tokens, shown, len,
+	if ((why = tokens_judge(c->all->world->tokens, shown, len,
 	    (uint64_t)time(NULL), &c->grant, &is_guess)) != NULL) {
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", why);
 		return token_login_deny(l, c, why, is_guess);
@@ -96,10 +96,10 @@ token_login_judge(const struct token_login *l, struct child *c,
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", p.why);
 		return status;
 	}
-	STAT_INC(l->world, admitted);
+	STAT_INC(c->all->world, admitted);
 	log_info("%s: admitted as %s, uid %lu", c->peer.text,
 	    c->grant.identity, (unsigned long)p.uid);
-	audit_peer(l->world, &p, (struct audit_what){
+	audit_peer(c->all->world, &p, (struct audit_what){
 	    .event = AUDIT_token_accepted });
 	return 0;
 }
@@ -114,7 +114,8 @@ token_login_pass_on(const struct token_login *l, struct child *c, int fd,
 	assert(c->token == CHILD_TOKEN_GOOD && c->state == CHILD_LEAVING);
 	assert(fd != -1);
 	/* A reload may have changed the settings since token_login_judge(). */
-	if (world_is_stopping(l->world) || grant_peer(l, c, &p, &full) != 0)
+	if (world_is_stopping(c->all->world) ||
+	    grant_peer(l, c, &p, &full) != 0)
 		fd_close(&fd);
 	else
 		gate_admit(l->gate, fd, &p, full, message, len);

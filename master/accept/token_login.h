@@ -9,11 +9,9 @@
 struct gate;
 struct penalties;
 struct routes;
-struct world;
 
 /* What it takes, owned by others. */
 struct token_login {
-	struct world		*world;
 	struct routes		*routes;
 	struct penalties	*penalties;
 	struct gate		*gate;

@@ -345,7 +345,6 @@ adopt_load(struct adopt *a)
 	struct cgroups_names	 groups;
 	struct records_head	*h;
 	bool			 is_upgrade = handoff_is_upgrade(a->handed);
-	unsigned		 last;
 	size_t			 i;
 
 	if (w->rundir.path == NULL)
@@ -368,9 +367,7 @@ adopt_load(struct adopt *a)
 			keep_uplink(a, &a->list[i]);
 		else
 			take_tombstone(a, &a->list[i]);
-	last = cgroups_sweep(a->children->cgroups);
-	if (last > a->children->next_id)
-		a->children->next_id = last;
+	children_number(a->children, cgroups_sweep(a->children->cgroups));
 	if (a->is_former && !is_upgrade)
 		log_info("a former daemon (%s) was killed here: %zu of its "
 		    "sessions go on", a->head.program, a->taken);

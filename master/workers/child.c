@@ -106,6 +106,13 @@ children_fini(struct children *cs)
 	map_fini(&cs->by_id);
 }
 
+void
+children_number(struct children *cs, unsigned id)
+{
+	if (id > cs->next_id)
+		cs->next_id = id;
+}
+
 /* Return the list of spare workers that one in a state is in, or NULL. */
 static struct child_list *
 spare_list(struct children *cs, enum child_state state)
@@ -682,7 +689,6 @@ child_alloc(struct children *cs, unsigned id)
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
 	c->all = cs;
-	c->master = cs->world->master;
 	c->id = id;
 	c->sock = c->pidfd = -1;
 	timer_init(&c->kill_ev, cs->world->base, on_overdue, c);
@@ -714,8 +720,7 @@ child_former(struct children *cs, unsigned id, pid_t pid, int pidfd)
 	}
 	child_move_process(c, CHILD_RUNS);
 	c->pidfd = pidfd;
-	if (id > cs->next_id)
-		cs->next_id = id;
+	children_number(cs, id);
 	return c;
 }
 

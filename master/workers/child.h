@@ -14,7 +14,6 @@
 #include "master/auth/tokens.h"
 #include "master/workers/cgroups.h"
 
-struct master;
 struct membudget;
 struct route;
 struct world;
@@ -81,7 +80,6 @@ struct child {
 	TAILQ_ENTRY(child)	 spare_entry;	/* STARTING, IDLE */
 	TAILQ_ENTRY(child)	 wanted_entry;	/* while wanted is set */
 	struct children		*all;
-	struct master		*master;
 	enum child_state	 state;
 	enum child_process	 process;
 	enum child_end		 end;
@@ -157,6 +155,9 @@ struct children {
 void	 children_init(struct children *cs, struct world *w,
 	    const struct child_events *events);
 void	 children_fini(struct children *cs);
+
+/* There was one of that id: the next has a higher one. */
+void	 children_number(struct children *cs, unsigned id);
 
 /* STARTING; the caller closes *sock_out, its channel.  NULL with errno. */
 struct child	*child_new(struct children *cs, int *sock_out);

@@ -121,7 +121,7 @@ kill(pid_t pid, int sig)
 static void
 on_state(struct child *c)
 {
-	ck_assert_ptr_eq(c->master, owner);
+	ck_assert_ptr_eq(c->all->world->master, owner);
 	nstates++;
 }
 

@@ -273,7 +273,6 @@ setup(void)
 	has_tokens = fails = false;
 	did[0] = '\0';
 	world.events = &events;
-	by.world = &world;
 	by.routes = &routes;
 	by.environment = -1;
 	c.all = &all;
