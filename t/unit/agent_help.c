@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +142,22 @@ has_content(struct fsagent_answer *a, const void *want, size_t len)
 	ck_assert_mem_eq(buf_data(&a->r.payload), want, len);
 }
 
+/* Wait until a process sleeps: what it does after an answer is done. */
+static void
+wait_idle(pid_t pid)
+{
+	char	 path[64], state = 'R';
+	FILE	*f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	while (state != 'S') {
+		sched_yield();
+		ck_assert_ptr_nonnull(f = fopen(path, "r"));
+		ck_assert_int_eq(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+		fclose(f);
+	}
+}
+
 size_t
 count_fds(pid_t pid)
 {
@@ -148,6 +165,7 @@ count_fds(pid_t pid)
 	size_t	 n = 0;
 	DIR	*d;
 
+	wait_idle(pid);
 	snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
 	ck_assert_ptr_nonnull(d = opendir(path));
 	while (readdir(d) != NULL)
