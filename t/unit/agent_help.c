@@ -142,8 +142,7 @@ has_content(struct fsagent_answer *a, const void *want, size_t len)
 	ck_assert_mem_eq(buf_data(&a->r.payload), want, len);
 }
 
-/* Wait until a process sleeps: what it does after an answer is done. */
-static void
+void
 wait_idle(pid_t pid)
 {
 	char	 path[64], state = 'R';
@@ -165,7 +164,6 @@ count_fds(pid_t pid)
 	size_t	 n = 0;
 	DIR	*d;
 
-	wait_idle(pid);
 	snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
 	ck_assert_ptr_nonnull(d = opendir(path));
 	while (readdir(d) != NULL)

@@ -46,7 +46,9 @@ int	 do_it(const struct fsop *op, struct fsagent_answer *a);
 /* The bytes that were read; a quick agent may give the file instead. */
 void	 has_content(struct fsagent_answer *a, const void *want, size_t len);
 
-/* Its descriptors, once it sleeps. */
+/* Until another process sleeps: what it does after an answer is done. */
+void	 wait_idle(pid_t pid);
+
 size_t	 count_fds(pid_t pid);
 
 /* Whether it has children now; wait up to ms until it has some, or none. */

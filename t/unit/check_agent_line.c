@@ -219,6 +219,7 @@ START_TEST(test_line_leaks)
 	op_init(&op, FSOP_STAT, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
 	fsagent_answer_fini(&a);
+	wait_idle(agent);
 	its = count_fds(agent);
 	for (i = 0; i < 100; i++) {
 		fd = ask_on(&line, &op, &a);
@@ -231,6 +232,7 @@ START_TEST(test_line_leaks)
 	}
 	ck_assert_int_eq(do_it(&op, &a), 0);
 	fsagent_answer_fini(&a);
+	wait_idle(agent);
 	ck_assert_uint_eq(count_fds(agent), its);
 }
 END_TEST
