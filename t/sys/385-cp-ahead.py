@@ -141,15 +141,20 @@ def again(server):
 def stopped(server):
     """A signal in the middle: whole files, and no other."""
     there, here = tree([2000] * 400)
-    child = subprocess.Popen([CTL, "cp", "-r", "-u", server.url, ":" + there,
-                              here])
-    wait_for(lambda: len(glob.glob(here + "/???")) > 20, LIMIT, "files")
-    child.send_signal(signal.SIGINT)
-    check(child.wait(LIMIT) in (0, -signal.SIGINT), child.returncode)
-    for name in os.listdir(here):
-        with open("%s/%s" % (there, name), "rb") as f, \
-                open("%s/%s" % (here, name), "rb") as g:
-            check(f.read() == g.read(), name)
+    for n in range(8):
+        here += "%d" % n
+        child = subprocess.Popen([CTL, "cp", "-r", "-u", server.url,
+                                  ":" + there, here])
+        wait_for(lambda: len(glob.glob(here + "/???")) > 20 * n, LIMIT,
+                 "files")
+        child.send_signal(signal.SIGINT)
+        check(child.wait(LIMIT) in (0, -signal.SIGINT), child.returncode)
+        names = os.listdir(here)
+        check(set(names) <= set(os.listdir(there)), "%s" % names)
+        for name in names:
+            with open("%s/%s" % (there, name), "rb") as f, \
+                    open("%s/%s" % (here, name), "rb") as g:
+                check(f.read() == g.read(), name)
 
 
 def with_server(test):

@@ -129,14 +129,8 @@ open_aside(struct cp *c, const char *there, const char *here,
 	if (c->o->go_on && t->size > SMALL && (fd = cp_part_here(c, there,
 	    here, t->size, name, offset_out)) != -1)
 		return fd;
-	if (snprintf(name, PATH_MAX, "%s.XXXXXX", here) >= PATH_MAX) {
-		cp_complain(c, here, "%s", strerror(ENAMETOOLONG));
-		return -1;
-	}
-	if ((fd = mkostemp(name, O_CLOEXEC)) == -1)
+	if ((fd = cp_unfinished_here(here, name)) == -1)
 		cp_complain(c, here, "%s", strerror(errno));
-	else
-		cp_unfinished_here(name);
 	return fd;
 }
 
@@ -168,7 +162,7 @@ download_new(struct cp *c, const char *there, const char *here,
 	}
 	if (!good && cp_is_unfinished_here())
 		unlink(name);
-	cp_unfinished_here(NULL);
+	cp_finished_here();
 	fd_close(&fd);
 }
 
@@ -219,19 +213,17 @@ download_link(struct cp *c, const char *there, const char *here,
 		cp_complain(c, here, "%s", strerror(errno));
 		return;
 	}
-	if (snprintf(name, sizeof(name), "%s.XXXXXX", here) >=
-	    (int)sizeof(name) || (fd = mkostemp(name, O_CLOEXEC)) == -1) {
-		cp_complain(c, here, "no free name for a temporary link");
+	if ((fd = cp_unfinished_here(here, name)) == -1) {
+		cp_complain(c, here, "%s", strerror(errno));
 		return;
 	}
 	fd_close(&fd);
-	cp_unfinished_here(name);
 	if (unlink(name) == -1 || symlink(t->target, name) == -1 ||
 	    rename(name, here) == -1) {
 		cp_complain(c, here, "%s", strerror(errno));
 		unlink(name);
 	}
-	cp_unfinished_here(NULL);
+	cp_finished_here();
 }
 
 /* --- folders --- */

@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,14 +81,33 @@ cp_heed(void)
 	raise(stopped_by);
 }
 
-void
-cp_unfinished_here(const char *path)
+int
+cp_unfinished_here(const char *path, char name[PATH_MAX])
 {
-	assert(path == NULL || unfinished[0] == '\0');
-	if (path == NULL)
-		unfinished[0] = '\0';
-	else
-		snprintf(unfinished, sizeof(unfinished), "%s", path);
+	sigset_t	 all, old;
+	int		 fd, error;
+
+	assert(unfinished[0] == '\0');
+	if (snprintf(name, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	/* No signal between the file and its name in the handler's hands. */
+	sigfillset(&all);
+	if (sigprocmask(SIG_BLOCK, &all, &old) == -1)
+		return -1;
+	if ((fd = mkostemp(name, O_CLOEXEC)) != -1)
+		snprintf(unfinished, sizeof(unfinished), "%s", name);
+	error = errno;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = error;
+	return fd;
+}
+
+void
+cp_finished_here(void)
+{
+	unfinished[0] = '\0';
 }
 
 bool

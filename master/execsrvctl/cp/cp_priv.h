@@ -84,9 +84,15 @@ struct cp_copy {
 int	 cp_transfer(struct cp *c, const struct cp_copy *f,
 	    uint64_t *bytes_out, struct execsrv_error *why);
 
-/* To be removed: a file here, by a signal handler; a name there. */
-void	 cp_unfinished_here(const char *path);
+/*
+ * Make a file PATH.XXXXXX here, which a signal removes until it is finished.
+ * Its descriptor, or -1 with errno.
+ */
+int	 cp_unfinished_here(const char *path, char name[PATH_MAX]);
+void	 cp_finished_here(void);
 bool	 cp_is_unfinished_here(void);
+
+/* Whether a signal shall leave time to remove a name there. */
 void	 cp_unfinished_there(bool is_one);
 
 /* Catch signals from now on; end by the one that came, if any. */
