@@ -79,6 +79,12 @@ class Holding(registry.Link):
         self.forget()
         super().on_lost()
 
+    async def serve(self):
+        try:
+            await super().serve()
+        finally:
+            self.forget()
+
 
 class Slow(lib.harness.Stream):
     """A harness's stream; its frames stay at the rendezvous until it takes
