@@ -1,5 +1,5 @@
-"""execsrvctl cp -r: small files are asked for before their turn, within bounds;
-what comes of it is the same as one after the other."""
+"""execsrvctl cp -r: of small files several are under way, within bounds, both
+ways; what comes of it is the same as one after the other."""
 import contextlib
 import glob
 import os
@@ -74,26 +74,41 @@ class Rounds(Relay):
 
 
 def rounds(server):
-    """Fewer round trips than files."""
+    """Fewer round trips than files; so, too, with times, and where all is there
+    already."""
     there, here = tree([300] * FILES)
-    relay = Rounds(server.url)
-    cp(relay.url, "-r", ":" + there, here)
-    check_same(there, here)
-    check(relay.rounds < FILES // 2, "%d round trips" % relay.rounds)
+    for words in (":" + there, here), (here, ":%s-up" % there), \
+            ("-p", here, ":%s-p" % there), ("-c", here, ":%s-c" % there), \
+            ("-c", here + "/.", ":%s-c" % there):
+        relay = Rounds(server.url)
+        cp(relay.url, "-r", *words)
+        check_same(there, words[-1].strip(":"))
+        check(relay.rounds < FILES // 2, "%s: %d round trips" %
+              (words, relay.rounds))
+    for name in os.listdir(here):
+        for copy in "-p", "-c":
+            check(os.stat("%s%s/%s" % (there, copy, name)).st_mtime_ns ==
+                  os.stat("%s/%s" % (here, name)).st_mtime_ns, name + copy)
 
 
 def sizes(server):
-    """None, few and many bytes, and more than are asked for at a time; with
+    """None, few and many bytes, and more than are under way at a time; with
     connections that break."""
     some = [0, 1, 4095, 100 << 10, (256 << 10) - 1, 256 << 10, (256 << 10) + 1,
             1 << 20, (1 << 20) + 1]
     there, here = tree(some * 3 + [100 << 10] * 20)
     cp(server.url, "-r", ":" + there, here)
     check_same(there, here)
-    relay = Relay(server.url, every=1 << 20, times=8)
-    cp(relay.url, "-r", ":" + there, here + "2")
-    check_same(there, here + "2")
-    check(relay.times == 0, "%d cuts are left" % relay.times)
+    cp(server.url, "-r", here, ":%s-up" % there)
+    check_same(there + "-up", here)
+    # A connection must be able to carry the longest one that is sent at once.
+    for every, *words in (1 << 20, ":" + there, here + "2"), \
+            (2 << 20, here, ":%s-cut" % there), \
+            (2 << 20, "-p", here, ":%s-p" % there):
+        relay = Relay(server.url, every=every, times=5)
+        cp(relay.url, "-r", *words)
+        check_same(there, words[-1].strip(":"))
+        check(relay.times == 0, "%d cuts are left" % relay.times)
 
 
 def others(server):
@@ -126,34 +141,77 @@ def others(server):
         check(not os.path.exists(here + "2/flush"), "half a file")
 
 
+def names(err):
+    return [line.split(": ")[1] for line in err.splitlines()]
+
+
+def others_up(server):
+    """What cannot be read here, or not be written there, is told in order;
+    links, folders and modes are as they were."""
+    here, there = tree([10] * 60)
+    os.mkdir(there)
+    bad = {}
+    for name in os.listdir(here)[3:50:5]:
+        bad[name] = "%s/%s" % (there, name)
+        os.mkdir(bad[name])
+    os.mkfifo(here + "/fifo")
+    bad["fifo"] = here + "/fifo"
+    if os.geteuid() != 0:
+        bad["shut"] = here + "/shut"
+        with open(bad["shut"], "wb") as f:
+            os.chmod(f.fileno(), 0)
+    os.symlink("000", here + "/link")
+    os.mkdir(here + "/closed")
+    with open(here + "/closed/f", "wb") as f:
+        f.write(b"deep")
+    os.chmod(here + "/closed", 0o555)
+    order = [bad[name] for name in os.listdir(here) if name in bad]
+    err = cp(server.url, "-r", here + "/.", ":" + there, status=1)
+    told = names(err.replace("/./", "/"))
+    check(told == order, "%s, not %s" % (told, order))
+    for name in set(os.listdir(here)) - set(bad) - {"closed", "link"}:
+        with open("%s/%s" % (here, name), "rb") as f, \
+                open("%s/%s" % (there, name), "rb") as g:
+            check(f.read() == g.read(), name)
+    check(os.readlink(there + "/link") == "000", "a link")
+    check(os.stat(there + "/closed").st_mode & 0o777 == 0o555, "its mode")
+    check(os.path.exists(there + "/closed/f"), "what is in it")
+    for top in here, there:
+        os.chmod(top + "/closed", 0o755)
+    # It has no bytes, and cannot be read.
+    err = cp(server.url, here + "/000", "/proc/self/mem", here + "/001",
+             ":%s" % there, status=1)
+    check(names(err) == ["/proc/self/mem"], err)
+    check(not os.path.exists(there + "/mem"), "half a file")
+
+
 def again(server):
-    """With --continue what is here already is not asked for."""
+    """With --continue what is there already is not carried."""
     there, here = tree([50 << 10] * 30)
     cp(server.url, "-c", "-r", ":" + there, here)
     check_same(there, here)
-    os.unlink(here + "/010")
-    relay = Relay(server.url, every=1 << 60, times=1)
-    cp(relay.url, "-c", "-r", ":" + there + "/.", here)
-    check_same(there, here)
-    check(relay.carried < 200 << 10, "%d bytes" % relay.carried)
+    cp(server.url, "-c", "-r", here, ":%s-up" % there)
+    for words, gone in (((":%s/." % there, here), here),
+                        ((here + "/.", ":%s-up" % there), there + "-up")):
+        os.unlink(gone + "/010")
+        relay = Relay(server.url, every=1 << 60, times=1)
+        cp(relay.url, "-c", "-r", *words)
+        check_same(there, gone)
+        check(relay.carried < 200 << 10, "%d bytes" % relay.carried)
 
 
 def stopped(server):
     """A signal in the middle: whole files, and no other."""
     there, here = tree([2000] * 400)
-    for n in range(8):
-        here += "%d" % n
-        child = subprocess.Popen([CTL, "cp", "-r", "-u", server.url,
-                                  ":" + there, here])
-        wait_for(lambda: len(glob.glob(here + "/???")) > 20 * n, LIMIT,
-                 "files")
+    for words, to in ((":" + there, here), here), \
+            ((there, ":" + here + "2"), here + "2"):
+        child = subprocess.Popen([CTL, "cp", "-r", "-u", server.url, *words])
+        wait_for(lambda to=to: len(glob.glob(to + "/???")) > 20, LIMIT, "files")
         child.send_signal(signal.SIGINT)
         check(child.wait(LIMIT) in (0, -signal.SIGINT), child.returncode)
-        names = os.listdir(here)
-        check(set(names) <= set(os.listdir(there)), "%s" % names)
-        for name in names:
+        for name in os.listdir(to):
             with open("%s/%s" % (there, name), "rb") as f, \
-                    open("%s/%s" % (here, name), "rb") as g:
+                    open("%s/%s" % (to, name), "rb") as g:
                 check(f.read() == g.read(), name)
 
 
@@ -166,4 +224,5 @@ def with_server(test):
     return run
 
 
-main(*map(with_server, (rounds, sizes, others, again, stopped)))
+main(*map(with_server, (rounds, sizes, others, others_up, again,
+                         stopped)))

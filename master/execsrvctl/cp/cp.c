@@ -19,14 +19,11 @@
 #define NOT_COPIED	1
 
 void
-cp_complain(struct cp *c, const char *path, const char *fmt, ...)
+cp_complain_now(struct cp *c, const char *path, const char *why)
 {
 	char	 text[1024], where[PATH_MAX];
-	va_list	 ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	snprintf(text, sizeof(text), "%s", why);
 	reason_cut(text);
 	snprintf(where, sizeof(where), "%s", path);
 	execsrv_printable(where);
@@ -34,6 +31,19 @@ cp_complain(struct cp *c, const char *path, const char *fmt, ...)
 		fputs("\r\033[K", stderr);
 	fprintf(stderr, "execsrvctl: %s: %s\n", where, text);
 	c->status = NOT_COPIED;
+}
+
+void
+cp_complain(struct cp *c, const char *path, const char *fmt, ...)
+{
+	char	 why[1024];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	cp_sent_wait(c->sent);
+	cp_complain_now(c, path, why);
 }
 
 int
@@ -195,6 +205,7 @@ copy(struct cp *c, const char *from)
 	snprintf(here, sizeof(here), "%s", o->is_upload ? from : o->to);
 	if (o->is_upload) {
 		copy_up(c, here, there);
+		cp_sent_wait(c->sent);
 	} else if (o->is_piped) {
 		cp_download_out(c, there);
 	} else if (!is_folder_here(here) || into_folder(c, here, there) == 0) {
@@ -232,6 +243,9 @@ cp_command(const struct cp_options *o)
 	    !(o->is_piped && !o->is_upload && isatty(STDOUT_FILENO));
 	c.has_attributes = execsrv_can(c.x, "execsrvFsAttributes");
 	c.can_update = execsrv_can(c.x, "execsrvFsUpdate");
+	/* Without memory for that, one after the other. */
+	if (o->is_upload && c.has_attributes)
+		c.sent = cp_sent_new(&c);
 	umask(c.mask = umask(0));
 	cp_catch();
 	/* Who reads no more is told of the end of the session, too. */
@@ -240,6 +254,7 @@ cp_command(const struct cp_options *o)
 	cp_copy_all(&c);
 	assert(c.depth == 0 && !cp_is_unfinished_here());
 	cp_show_end(&c);
+	cp_sent_free(&c.sent);
 	if (execsrv_can(c.x, "execsrvSessionClose"))
 		(void)execsrv_close_session(c.x, 1000, &e);
 	execsrv_close(&c.x);

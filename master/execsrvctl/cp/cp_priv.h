@@ -35,6 +35,7 @@ struct cp {
 	bool			 is_unread;	/* SIGPIPE, by and by */
 	bool			 has_attributes; /* the server's methods */
 	bool			 can_update;	/* write, not replace */
+	struct cp_sent		*sent;		/* or NULL: none are */
 	mode_t			 mask;
 	unsigned		 depth;
 	/* The folder that is being made, not to be copied into itself; or 0. */
@@ -42,9 +43,13 @@ struct cp {
 	ino_t			 made_ino;
 };
 
-/* Report that a file is not copied; others may be. */
+/*
+ * Report that a file is not copied; others may be.  After what came of those
+ * under way, or at once.
+ */
 void	 cp_complain(struct cp *c, const char *path, const char *fmt, ...)
 	    PRINTF(3, 4);
+void	 cp_complain_now(struct cp *c, const char *path, const char *why);
 
 /* As stat(2) for a path that was named, as lstat(2) inside a folder. */
 int	 cp_stat(const struct cp *c, const char *path, struct stat *st);
@@ -184,9 +189,16 @@ int	 cp_name_beside(struct cp *c, const char *path, char out[PATH_MAX],
 int	 cp_make_link(struct cp *c, const char *path, const char *target,
 	    struct execsrv_error *e);
 
+/* Of a file, with its type: never 0. */
+mode_t	 cp_mode_of(const struct stat *st);
+
 /* Set mode and, if st is given, times. */
 int	 cp_set(struct cp *c, const char *path, mode_t mode,
 	    const struct stat *st, struct execsrv_error *e);
+
+/* The same by a method of the server's. */
+void	 cp_set_of(struct execsrv_fs_set *in, const char *path, mode_t mode,
+	    const struct stat *st);
 
 /* An empty file that nobody else may open; replace one atomically. */
 int	 cp_make_private(struct cp *c, const char *path,
@@ -199,10 +211,27 @@ void	 cp_remove(struct cp *c, const char *path);
 bool	 cp_is_same(const struct cp *c, const struct stat *here,
 	    const struct cp_there *there);
 
+/* --- cp_sent.c: small files, several of which are under way --- */
+
+/* Needs execsrvFsAttributes.  NULL with errno. */
+struct cp_sent *cp_sent_new(struct cp *c);
+void	 cp_sent_free(struct cp_sent **ap);
+
+/* Send a regular file, which had up to SMALL bytes. */
+void	 cp_send(struct cp_sent *a, const char *here, const char *there,
+	    const struct stat *st);
+
+/* Wait until none are under way, and report what came of them. */
+void	 cp_sent_wait(struct cp_sent *a);
+
 /* --- cp_down.c, cp_up.c --- */
 
 void	 cp_download(struct cp *c, const char *there, const char *here);
 void	 cp_upload(struct cp *c, const char *here, const char *there);
+
+/* A file of any size, when none are under way. */
+void	 cp_upload_alone(struct cp *c, const char *here, const char *there,
+	    const struct stat *st);
 
 void	 cp_download_out(struct cp *c, const char *there);
 void	 cp_upload_in(struct cp *c, const char *there);

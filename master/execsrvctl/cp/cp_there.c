@@ -261,6 +261,12 @@ cp_make_link(struct cp *c, const char *path, const char *target,
 	return r;
 }
 
+mode_t
+cp_mode_of(const struct stat *st)
+{
+	return st->st_mode & (S_IFMT | MODE);
+}
+
 /* Times before 1970 cannot be set, which is no error. */
 static uint64_t
 ns_of(const struct timespec *t)
@@ -269,18 +275,28 @@ ns_of(const struct timespec *t)
 	    (uint64_t)t->tv_nsec;
 }
 
+void
+cp_set_of(struct execsrv_fs_set *in, const char *path, mode_t mode,
+    const struct stat *st)
+{
+	memset(in, 0, sizeof(*in));
+	in->path = path;
+	in->mode = mode;
+	if (st != NULL) {
+		in->accessed_ns = ns_of(&st->st_atim);
+		in->modified_ns = ns_of(&st->st_mtim);
+	}
+}
+
 int
 cp_set(struct cp *c, const char *path, mode_t mode, const struct stat *st,
     struct execsrv_error *e)
 {
-	struct execsrv_fs_set	 in = { .path = path, .mode = mode };
+	struct execsrv_fs_set	 in;
 	char			 digits[16], atime[40] = "", mtime[40] = "";
 
 	if (c->has_attributes) {
-		if (st != NULL) {
-			in.accessed_ns = ns_of(&st->st_atim);
-			in.modified_ns = ns_of(&st->st_mtim);
-		}
+		cp_set_of(&in, path, mode, st);
 		return execsrv_fs_set_attributes_wait(c->x, &in, ASK_MS, e);
 	}
 	snprintf(digits, sizeof(digits), "%o", (unsigned)(mode & MODE));

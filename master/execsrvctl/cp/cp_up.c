@@ -1,6 +1,6 @@
 /*
  * From here to a server.  A file there is whole or untouched: a small one is
- * one request, others are written to a temporary name first.
+ * one request (cp_sent.c), others are written to a temporary name first.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -26,59 +26,6 @@ struct up {
 	const struct stat	*st;
 	mode_t			 mode;		/* with its type: never 0 */
 };
-
-/* Read up to SMALL bytes of a file, and whether that is all.  -1: errno. */
-static ssize_t
-cp_up_read_all(int fd, char *to)
-{
-	size_t	 len = 0;
-	ssize_t	 n;
-
-	while (len <= SMALL) {
-		n = read(fd, to + len, SMALL + 1 - len);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n == -1 ? -1 : (ssize_t)len;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
-
-/*
- * Send a small file.  0; 1: it is not small; -1 with why (empty: already
- * reported).
- */
-static int
-send_small(struct up *u, struct execsrv_error *why)
-{
-	struct execsrv_fs_write	 in = { .path = u->there, .mode = u->mode };
-	char			*data;
-	ssize_t			 n;
-	unsigned		 tries;
-	int			 r = -1;
-
-	if ((data = malloc(SMALL + 1)) == NULL)
-		return 1;
-	if ((n = cp_up_read_all(u->fd, data)) == -1) {
-		cp_complain(u->cp, u->here, "%s", strerror(errno));
-		why->text[0] = '\0';
-	} else if (n > SMALL) {
-		r = lseek(u->fd, 0, SEEK_SET) == -1 ? -1 : 1;
-	} else {
-		in.bytes.data = data;
-		in.bytes.len = (size_t)n;
-		for (tries = 0; r == -1 && tries < TRIES; tries++) {
-			r = execsrv_fs_write_file_wait(u->cp->x, &in, ASK_MS,
-			    why);
-			if (r == -1 && (why->code != 0 ||
-			    execsrv_status(u->cp->x) == EXECSRV_FAILED))
-				break;
-		}
-	}
-	free(data);
-	return r;
-}
 
 static uint64_t
 size_here(const struct up *u)
@@ -209,21 +156,15 @@ send_file(struct up *u, struct execsrv_error *e)
 {
 	struct cp		*c = u->cp;
 	const struct stat	*st = u->st;
-	bool			 is_small = S_ISREG(st->st_mode) &&
-				    st->st_size <= SMALL && c->has_attributes;
-	int			 r = 1;
 
 	/* The mode of a pipe means nothing; use an owner's. */
 	if (S_ISREG(st->st_mode))
-		u->mode = st->st_mode & (S_IFMT | MODE);
-	if (is_small && (r = send_small(u, e)) == 0)
-		cp_shown(c, u->here, size_here(u), size_here(u));
-	if (r == 1)
-		r = send_whole(u, e);
-	if (r == 0 && S_ISREG(st->st_mode) && (c->o->preserve ||
-	    (c->o->go_on && c->has_attributes)))
-		r = cp_set(c, u->there, c->o->preserve ? u->mode : 0, st, e);
-	return r;
+		u->mode = cp_mode_of(st);
+	if (send_whole(u, e) == -1)
+		return -1;
+	return S_ISREG(st->st_mode) && (c->o->preserve || (c->o->go_on &&
+	    c->has_attributes)) ? cp_set(c, u->there, c->o->preserve ?
+	    u->mode : 0, st, e) : 0;
 }
 
 static void
@@ -238,12 +179,13 @@ upload_open(struct cp *c, const char *here, const char *there,
 		cp_complain(c, there, "%s", e.text);
 }
 
-static void
-upload_file(struct cp *c, const char *here, const char *there,
+void
+cp_upload_alone(struct cp *c, const char *here, const char *there,
     const struct stat *st)
 {
 	int	 fd;
 
+	cp_sent_wait(c->sent);
 	if (is_there_already(c, there, st)) {
 		cp_shown(c, here, (uint64_t)st->st_size,
 		    (uint64_t)st->st_size);
@@ -253,6 +195,16 @@ upload_file(struct cp *c, const char *here, const char *there,
 		upload_open(c, here, there, st, fd);
 		fd_close(&fd);
 	}
+}
+
+static void
+upload_file(struct cp *c, const char *here, const char *there,
+    const struct stat *st)
+{
+	if (c->sent != NULL && S_ISREG(st->st_mode) && st->st_size <= SMALL)
+		cp_send(c->sent, here, there, st);
+	else
+		cp_upload_alone(c, here, there, st);
 }
 
 void
@@ -320,10 +272,9 @@ static void
 upload_folder(struct cp *c, const char *here, const char *there,
     const struct stat *st)
 {
-	mode_t			 mode = st->st_mode & (S_IFMT | MODE);
+	mode_t			 mode = cp_mode_of(st);
 	struct execsrv_error	 e;
-	bool			 is_new;
-	int			 r = 0;
+	bool			 is_new, preserve = c->o->preserve;
 
 	if (cp_is_made(c, here))
 		return;
@@ -333,12 +284,12 @@ upload_folder(struct cp *c, const char *here, const char *there,
 	}
 	cp_made(c, there);
 	upload_entries(c, here, there);
+	if (!preserve && (!is_new || (mode & 0700) == 0700))
+		return;
 	/* After its content: a mode that may forbid writing, and times. */
-	if (c->o->preserve)
-		r = cp_set(c, there, mode, st, &e);
-	else if (is_new && (mode & 0700) != 0700)
-		r = cp_set(c, there, mode & ~c->mask, NULL, &e);
-	if (r == -1)
+	cp_sent_wait(c->sent);
+	if (cp_set(c, there, preserve ? mode : mode & ~c->mask,
+	    preserve ? st : NULL, &e) == -1)
 		cp_complain(c, there, "%s", e.text);
 }
 
