@@ -62,15 +62,12 @@ static void
 check_manifest(struct span text)
 {
 	struct manifest	 m;
-	size_t		 i;
 
 	if (manifest_parse(&m, text) == 0) {
 		if (m.mcp != NULL)
 			check_inside(m.mcp);
 		if (m.apps != NULL)
 			check_inside(m.apps);
-		for (i = 0; m.skills[i] != NULL; i++)
-			check_inside(m.skills[i]);
 	}
 	manifest_fini(&m);
 }

@@ -96,8 +96,14 @@ def plugins():
     write(CACHE + "/plug/1.0/skills/s/SKILL.md", FRONT % ("s", "s"))
     write(CACHE + "/plug/1.0/more/m/SKILL.md", FRONT % ("m", "m"))
     write(CACHE + "/plug/0.9/.codex-plugin/plugin.json", '{"name":"old"}')
-    write(CACHE + "/inside/2/.claude-plugin/plugin.json",
-          '{"mcpServers": {"i": 1}, "apps": "../../../../../secret"}')
+    for version in "0.9.0", "1.0.0-rc", "1.0.0":
+        write(CACHE + "/inside/%s/.claude-plugin/plugin.json" % version,
+              '{"mcpServers": {"i": 1}, "apps": "../../../../../secret"}')
+    write(CACHE + "/inside/1.0.0/.app.json", "{}")
+    write(CACHE + "/inside/1.0.0/any/where/SKILL.md", FRONT % ("any", "a"))
+    write(CACHE + "/inside/1.0.0/any/.codex-plugin/plugin.json", '{"name":"n"}')
+    write(CACHE + "/typed/1/.codex-plugin/plugin.json",
+          '{"name":"typed","interface":5}')
     write(CACHE + "/broken/1/.codex-plugin/plugin.json", '{"name":')
     os.makedirs(CACHE + "/no name/1")
     server = started()
@@ -106,9 +112,11 @@ def plugins():
     check([p["id"] for p in result["plugins"]] ==
           ["inside@market", "plug@market"], "plugins: %s" % result)
     inside, plug = result["plugins"]
-    check(inside["displayName"] == "2" and
+    check(inside["displayName"] == "1.0.0" and
           inside["files"]["mcpConfig"]["contents"] == '{"i": 1}' and
-          inside["files"]["appsConfig"] is None, "inside: %s" % inside)
+          inside["files"]["appsConfig"]["contents"] == "{}" and
+          [s["name"] for s in inside["skills"]] == ["n:any"],
+          "inside: %s" % inside)
     check(plug["displayName"] == "A Plug" and plug["version"] == "1.0" and
           plug["root"] == uri(CACHE + "/plug/1.0") and
           plug["remotePluginId"] is None and
@@ -118,7 +126,41 @@ def plugins():
           "plug: %s" % plug)
     check([s["name"] for s in plug["skills"]] == ["plug:m", "plug:s"] and
           "discoveryRoot" not in plug["skills"][0], "skills: %s" % plug)
-    check(len(result["warnings"]) == 3 + 3, "warnings: %s" % result)
+    check(len(result["warnings"]) == 3 + 4, "warnings: %s" % result)
+    server.stop()
+
+
+def namespaces():
+    """Skills are named after the plugin of the nearest folder that has one."""
+    root = HOME + "/.agents/skills"
+    manifest = "/.codex-plugin/plugin.json"
+    write(HOME + manifest, '{"name":"far"}')
+    for folder, text in (("out", '{"name":"out","interface":5}'),
+                         ("out/in", "{}"), ("out/bad", '{"name":5}')):
+        write(root + "/" + folder + manifest, text)
+    write(root + "/out/.claude-plugin/plugin.json", '{"name":"second"}')
+    for folder in "out", "out/in/deep/er", "out/bad":
+        write(root + "/" + folder + "/SKILL.md", FRONT % ("s", "s"))
+    write(root + "/long" + manifest, json.dumps({"name": "n" * 128}))
+    write(root + "/long/SKILL.md", FRONT % ("s", "s"))
+    server = started()
+    with session(server) as c:
+        result = discover(c)
+        found = [s["name"] for s in result["skills"]
+                 if s["path"].startswith(uri(root))]
+        check(found == ["out:s", "out:s", "in:s", "far:mine"],
+              "names: %s" % found)
+        check(any("/long/SKILL.md: the name" in w for w in
+                  result["warnings"]), "warnings: %s" % result)
+        result = c.call("capabilityRoots/discoverV1", {"roots": [
+            {"id": "a", "path": uri(root)},
+            {"id": "b", "path": uri(root + "/out/in/deep")}]})
+        listed = [[m["path"].replace(uri(HOME), "")
+                   for m in r["namespaceManifests"]] for r in result["roots"]]
+        check(listed == [
+            [manifest] + ["/.agents/skills/" + p + manifest for p in
+                          ("long", "out", "out/bad", "out/in")],
+            ["/.agents/skills/out/in" + manifest]], "V1: %s" % listed)
     server.stop()
 
 
@@ -194,4 +236,4 @@ def sandboxed():
     server.stop()
 
 
-main(skills, plugins, roots, sandboxed)
+main(skills, plugins, namespaces, roots, sandboxed)

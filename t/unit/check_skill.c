@@ -1,4 +1,5 @@
 /* Front matter of skills, their openai.yaml, and manifests of plugins. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include <check.h>
 
 #include "common/limit.h"
+#include "worker/fs/discovery/pluginver.h"
 #include "worker/fs/discovery/skill.h"
 
 #define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
@@ -260,25 +262,36 @@ END_TEST
 /* --- manifests --- */
 
 static const struct {
-	const char	*text, *want;
+	const char	*text, *want;	/* NULL, "": malformed; no name, too */
 } plugins[] = {
-	{ "{}", "-|-|.mcp.json|.app.json|-|skills" },
-	{ "{\"name\":\"p\",\"interface\":{\"displayName\":\"P q\"},"
-	    "\"mcpServers\":\"./m.json\",\"apps\":\"./a/b.json\","
-	    "\"skills\":\"./s\"}", "p|P q|m.json|a/b.json|-|skills,s" },
+	{ "{}", "-|-|.mcp.json|.app.json|-" },
+	{ "{\"name\":\"p\",\"interface\":{\"displayName\":\" P q\\n\"},"
+	    "\"mcpServers\":\"./m.json\",\"apps\":\".//a/./b.json/\"}",
+	    "p|P q|m.json|a/b.json|-" },
 	{ "{\"displayName\":\"x\",\"mcpServers\": { \"a\" : \"\\u0041\" },"
-	    "\"skills\":[\"./s\",\"./t/\"],\"apps\":null}",
-	    "-|-|-|.app.json|{ \"a\" : \"\\u0041\" }|skills,s,t/" },
-	{ "{\"mcpServers\":\"../m\",\"apps\":\"a.json\",\"skills\":[1,\"./\","
-	    "\"./a/../b\",\"./..\",\"/s\",\"./a//b\",\"./x\"]}",
-	    "-|-|-|-|-|skills,x|bad" },
-	{ "{\"name\":5,\"mcpServers\":[],\"skills\":{}}",
-	    "-|-|-|.app.json|-|skills|bad" },
-	{ "{\"name\":\"a\\u0000b\"}", "-|-|.mcp.json|.app.json|-|skills" },
-	{ "[]", NULL },
-	{ "", NULL },
-	{ "{\"name\":", NULL },
-	{ "{\"name\":\"a\",\"name\":\"b\"}", NULL },
+	    "\"apps\":null,\"interface\":null}",
+	    "-|-|-|.app.json|{ \"a\" : \"\\u0041\" }" },
+	{ "{\"mcpServers\":\"../m\",\"apps\":\"a.json\"}",
+	    "-|-|.mcp.json|.app.json|-|bad" },
+	{ "{\"mcpServers\":\"./a/../b\"}", "-|-|.mcp.json|.app.json|-|bad" },
+	{ "{\"mcpServers\":\"./..\"}", "-|-|.mcp.json|.app.json|-|bad" },
+	{ "{\"mcpServers\":\"./.\"}", "-|-|.mcp.json|.app.json|-|bad" },
+	{ "{\"mcpServers\":\"/s\"}", "-|-|.mcp.json|.app.json|-|bad" },
+	{ "{\"mcpServers\":\"\"}", "-|-|.mcp.json|.app.json|-|bad" },
+	{ "{\"mcpServers\":\"./..a/b..\"}", "-|-|..a/b..|.app.json|-" },
+	{ "{\"name\":\"\",\"mcpServers\":[],\"skills\":{},\"version\":5}",
+	    "-|-|.mcp.json|.app.json|-|bad" },
+	{ "{\"name\":\"a\\u0000b\",\"interface\":{\"displayName\":\" \"}}",
+	    "-|-|.mcp.json|.app.json|-" },
+	{ "{\"name\":5}", "" },
+	{ "{\"name\":null}", "" },
+	{ "{\"apps\":[\"./a\"]}", NULL },
+	{ "{\"interface\":[]}", NULL },
+	{ "{\"interface\":{\"displayName\":5}}", NULL },
+	{ "[]", "" },
+	{ "", "" },
+	{ "{\"name\":", "" },
+	{ "{\"name\":\"a\",\"name\":\"b\"}", "" },
 };
 
 static const char *
@@ -293,24 +306,81 @@ START_TEST(test_manifest)
 			    strlen(plugins[_i].text));
 	struct manifest	 m;
 	char		 got[512];
-	int		 n, rv = manifest_parse(&m, text);
-	size_t		 i;
+	int		 rv = manifest_parse(&m, text);
 
-	ck_assert_msg((rv == 0) == (plugins[_i].want != NULL), "%s",
-	    plugins[_i].text);
+	ck_assert_msg((rv == 0) == (plugins[_i].want != NULL &&
+	    plugins[_i].want[0] != '\0'), "%s", plugins[_i].text);
+	ck_assert_msg(m.is_named == (plugins[_i].want == NULL ||
+	    plugins[_i].want[0] != '\0'), "%s", plugins[_i].text);
 	if (rv == 0) {
-		n = snprintf(got, sizeof(got), "%s|%s|%s|%s|%s|",
+		snprintf(got, sizeof(got), "%s|%s|%s|%s|%s%s",
 		    or_none(m.name), or_none(m.display_name), or_none(m.mcp),
-		    or_none(m.apps), or_none(m.inline_mcp));
-		for (i = 0; m.skills[i] != NULL; i++)
-			n += snprintf(got + n, sizeof(got) - (size_t)n, "%s%s",
-			    i > 0 ? "," : "", m.skills[i]);
-		snprintf(got + n, sizeof(got) - (size_t)n, "%s",
+		    or_none(m.apps), or_none(m.inline_mcp),
 		    m.has_bad_path ? "|bad" : "");
 		ck_assert_str_eq(got, plugins[_i].want);
 	}
 	manifest_fini(&m);
 	forget(text);
+}
+END_TEST
+
+/* --- names and versions --- */
+
+START_TEST(test_full_name)
+{
+	char	 plugin[200] = "", *full;
+
+	ck_assert_ptr_nonnull(full = skill_full_name("p q", "a"));
+	ck_assert_str_eq(full, "p q:a");
+	free(full);
+	memset(plugin, 'p', 127);
+	ck_assert_ptr_nonnull(full = skill_full_name(plugin, "\xc3\xa9"));
+	free(full);
+	plugin[127] = 'p';
+	ck_assert_ptr_null(skill_full_name(plugin, "a"));
+	ck_assert_int_eq(errno, ENAMETOOLONG);
+}
+END_TEST
+
+/* Each is later than the one before. */
+static const char *const	 versions[] = {
+	"0.9.0", "1.0.0-0", "1.0.0-9", "1.0.0-10", "1.0.0-9a", "1.0.0-alpha",
+	"1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-rc.1", "1.0.0-rc.1+b",
+	"1.0.0", "1.0.0+a", "1.0.0+b", "1.0.9", "1.0.10", "1.2.0", "9.0.0",
+	"10.0.0", "99999999999999999999999.0.0", "9999999999999999999999.x",
+	"a", "b",
+};
+
+static int
+sign(int n)
+{
+	return (n > 0) - (n < 0);
+}
+
+START_TEST(test_versions)
+{
+	size_t	 i, k = (size_t)_i, last = NROWS(versions) - 3;
+
+	for (i = 0; i < last; i++)
+		ck_assert_msg(sign(pluginver_compare(versions[i],
+		    versions[k])) == (k < last ? (i > k) - (i < k) :
+		    sign(strcmp(versions[i], versions[k]))), "%s and %s",
+		    versions[i], versions[k]);
+}
+END_TEST
+
+/* None by the rules, so that names are compared. */
+static const char *const	 others[] = {
+	"1", "9.5", "v9.0.0", "09.0.0", "9.0.0.", "9.0", "9.0.0-", "9.0.0-a..b",
+	"9.0.0-01", "9.0.0+", "9.0.0-a_b", "9.0.0 ", "local", "",
+};
+
+START_TEST(test_no_version)
+{
+	ck_assert_int_eq(sign(pluginver_compare(others[_i], "10.0.0")),
+	    sign(strcmp(others[_i], "10.0.0")));
+	ck_assert_int_eq(sign(pluginver_compare("10.0.0", others[_i])),
+	    sign(strcmp("10.0.0", others[_i])));
 }
 END_TEST
 
@@ -327,6 +397,9 @@ main(void)
 	tcase_add_test(t, test_none);
 	tcase_add_test(t, test_bounds);
 	tcase_add_loop_test(t, test_manifest, 0, NROWS(plugins));
+	tcase_add_test(t, test_full_name);
+	tcase_add_loop_test(t, test_versions, 0, NROWS(versions));
+	tcase_add_loop_test(t, test_no_version, 0, NROWS(others));
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -102,6 +102,8 @@ discovery_fini(struct discovery *d, int rv, struct fsop_result *r)
 		buf_move(&r->payload, &d->out);
 	buf_fini(&d->out);
 	buf_fini(&d->warned);
+	free(d->parent);
+	free(d->parent_name);
 	errno = error;
 	return rv;
 }
@@ -203,25 +205,33 @@ discovery_walk(struct discovery *d, const char *root, bool follow,
 	return rv;
 }
 
+static int
+discovery_read_quietly(struct discovery *d, const char *path, struct buf *b)
+{
+	buf_init(b, LIMIT_SKILL_FILE + 1);
+	if (fsop_read_small(path, LIMIT_SKILL_FILE, d->how, b) == -1)
+		return is_fatal(errno) ? -1 : 0;
+	if (utf8_is_valid(buf_data(b), b->len))
+		return 1;
+	errno = EILSEQ;
+	return 0;
+}
+
 int
 discovery_read(struct discovery *d, const char *path, struct buf *b)
 {
-	buf_init(b, LIMIT_SKILL_FILE + 1);
-	if (fsop_read_small(path, LIMIT_SKILL_FILE, d->how, b) == -1) {
-		if (is_fatal(errno))
-			return -1;
-		if (errno == EFBIG)
-			discovery_warn(d, "%s is larger than %d bytes", path,
-			    LIMIT_SKILL_FILE);
-		else if (errno != ENOENT && errno != ENOTDIR)
-			discovery_warn(d, "%s: %s", path, strerror(errno));
-		return 0;
-	}
-	if (!utf8_is_valid(buf_data(b), b->len)) {
+	int	 got = discovery_read_quietly(d, path, b);
+
+	if (got != 0)
+		return got;
+	if (errno == EFBIG)
+		discovery_warn(d, "%s is larger than %d bytes", path,
+		    LIMIT_SKILL_FILE);
+	else if (errno == EILSEQ)
 		discovery_warn(d, "%s is not UTF-8", path);
-		return 0;
-	}
-	return 1;
+	else if (errno != ENOENT && errno != ENOTDIR)
+		discovery_warn(d, "%s: %s", path, strerror(errno));
+	return 0;
 }
 
 struct span
@@ -301,24 +311,34 @@ put_plugin_files(struct discovery *d, const char *root, const char *path,
 }
 
 int
+discovery_read_manifest(struct discovery *d, const char *folder, bool warns,
+    char path[PATH_MAX], struct buf *b)
+{
+	size_t	 i;
+	int	 got = 0;
+
+	buf_init(b, 0);
+	for (i = 0; i < sizeof(manifests) / sizeof(manifests[0]) && got == 0;
+	    i++) {
+		buf_fini(b);
+		if (discovery_join(path, folder, manifests[i]))
+			got = warns ? discovery_read(d, path, b) :
+			    discovery_read_quietly(d, path, b);
+	}
+	return got;
+}
+
+int
 discovery_put_plugin(struct discovery *d, const char *root, bool inline_too,
     struct manifest *m, bool *is_sound)
 {
 	char		 path[PATH_MAX];
 	struct buf	 b;
-	size_t		 i;
-	int		 got = 0;
+	int		 got;
 
 	memset(m, 0, sizeof(*m));
-	buf_init(&b, 0);
-	for (i = 0; i < sizeof(manifests) / sizeof(manifests[0]) && got == 0;
-	    i++) {
-		buf_fini(&b);
-		if (discovery_join(path, root, manifests[i]))
-			got = discovery_read(d, path, &b);
-	}
-	if (got == 1) {
-		assert(m->skills == NULL && path[0] != '\0');
+	if ((got = discovery_read_manifest(d, root, true, path, &b)) == 1) {
+		assert(m->apps == NULL && path[0] != '\0');
 		*is_sound = manifest_parse(m, discovery_text(&b)) == 0;
 		if (m->has_bad_path)
 			discovery_warn(d, "%s names a path that does not "

@@ -21,6 +21,8 @@ struct discovery {
 	struct buf		 out, warned;
 	struct json_out		 o, warnings;
 	size_t			 texts;		/* bytes in the answer */
+	/* The last result of discovery_find_namespace() that may come again. */
+	char			*parent, *parent_name;
 };
 
 void	 discovery_init(struct discovery *d, const struct fsop_how *how);
@@ -59,6 +61,24 @@ void	 discovery_put_file(struct discovery *d, const char *path,
 /* False: too long. */
 bool	 discovery_join(char path[PATH_MAX], const char *folder,
 	    const char *name) MUST_CHECK;
+
+/* Make a folder's path that of the one above it.  False: there is none. */
+bool	 discovery_go_up(char folder[PATH_MAX]);
+
+/*
+ * Read the manifest in a folder, the first that is there.  As discovery_read();
+ * path: of the last that was tried.
+ */
+int	 discovery_read_manifest(struct discovery *d, const char *folder,
+	    bool warns, char path[PATH_MAX], struct buf *b) MUST_CHECK;
+
+/*
+ * Find the plugin that a skill in a folder belongs to: the nearest folder that
+ * has it below and a sound manifest.  *name_out: allocated, or NULL: there is
+ * none.  0, or -1 with errno.
+ */
+int	 discovery_find_namespace(struct discovery *d, const char *folder,
+	    char **name_out) MUST_CHECK;
 
 /*
  * Read a plugin's manifest, and write the object of the files it names;

@@ -5,47 +5,32 @@
 #include "worker/fs/discovery/fsdiscover.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/limit.h"
+#include "worker/fs/discovery/pluginver.h"
 
 static const char *const	 skill_names[] = { "SKILL.md", NULL };
 
 #define IDS_MAX		(16 * LIMIT_PLUGINS)	/* before they are sorted */
 
-/* Whose skills: of a plugin, or of a root with an id. */
-struct owner {
-	const char	*root_id, *root;	/* or NULL */
-	const char	*plugin;		/* or NULL */
+/* A folder of skills that has an id. */
+struct root {
+	const char	*id, *path;
 };
 
 /* --- skills --- */
 
 static void
-put_name(struct json_out *o, const char *plugin, const char *name)
-{
-	char	*full;
-
-	json_out_key(o, "name");
-	if (plugin == NULL) {
-		json_out_str(o, name);
-	} else if (asprintf(&full, "%s:%s", plugin, name) != -1) {
-		json_out_str(o, full);
-		free(full);
-	} else {
-		json_out_null(o);
-	}
-}
-
-static void
-put_skill(struct discovery *d, const struct owner *owner, const char *path,
-    const struct skill *s, struct span meta)
+put_skill(struct discovery *d, const struct root *root, const char *path,
+    const char *name, const struct skill *s, struct span meta)
 {
 	json_out_open(&d->o, '{');
-	put_name(&d->o, owner->plugin, s->name);
+	json_out_pair(&d->o, "name", name);
 	json_out_pair(&d->o, "description", s->description);
 	json_out_key(&d->o, "shortDescription");
 	if (s->short_description != NULL && s->short_description[0] != '\0')
@@ -54,31 +39,62 @@ put_skill(struct discovery *d, const struct owner *owner, const char *path,
 		json_out_null(&d->o);
 	json_out_key(&d->o, "path");
 	json_out_uri(&d->o, path);
-	if (owner->root != NULL) {
+	if (root != NULL) {
 		json_out_key(&d->o, "discoveryRoot");
 		json_out_open(&d->o, '{');
-		json_out_pair(&d->o, "id", owner->root_id);
+		json_out_pair(&d->o, "id", root->id);
 		json_out_key(&d->o, "path");
-		json_out_uri(&d->o, owner->root);
+		json_out_uri(&d->o, root->path);
 		json_out_close(&d->o, '}');
 	}
 	skill_put_metadata(&d->o, meta);
 	json_out_close(&d->o, '}');
 }
 
-/* Write a skill with its metadata, or warn. */
+/* Write a skill with its metadata and the name of its plugin, or warn. */
 static int
-put_parsed(struct discovery *d, const struct owner *owner, const char *path,
-    struct span text)
+put_with_name(struct discovery *d, const struct root *root, const char *path,
+    const char *folder, const struct skill *s)
 {
 	static const struct span	 none = { NULL, 0 };
-	char				 folder[PATH_MAX], more[PATH_MAX];
-	struct skill			 s;
+	char				 more[PATH_MAX];
+	char				*plugin, *full = NULL;
 	struct buf			 meta;
-	const char			*why;
-	int				 got = 0;
+	int				 got = 0, rv = -1;
 
 	buf_init(&meta, 0);
+	if (discovery_find_namespace(d, folder, &plugin) == -1)
+		return -1;
+	if (plugin != NULL &&
+	    (full = skill_full_name(plugin, s->name)) == NULL) {
+		if (errno != ENAMETOOLONG)
+			goto out;
+		discovery_warn(d, "%s: the name is too long with that of its "
+		    "plugin", path);
+	} else {
+		if (discovery_join(more, folder, "agents/openai.yaml") &&
+		    (got = discovery_read(d, more, &meta)) == -1)
+			goto out;
+		put_skill(d, root, path, full != NULL ? full : s->name, s,
+		    got == 1 ? discovery_text(&meta) : none);
+	}
+	rv = 0;
+ out:
+	free(plugin);
+	free(full);
+	buf_fini(&meta);
+	return rv;
+}
+
+static int
+put_parsed(struct discovery *d, const struct root *root, const char *path,
+    struct span text)
+{
+	char		 folder[PATH_MAX];
+	struct skill	 s;
+	const char	*why;
+	int		 rv = 0;
+
 	snprintf(folder, sizeof(folder), "%.*s",
 	    (int)(strrchr(path, '/') - path), path);
 	if (skill_parse(&s, text, strrchr(folder, '/') + 1, &why) == -1) {
@@ -88,33 +104,30 @@ put_parsed(struct discovery *d, const struct owner *owner, const char *path,
 		    path, LIMIT_SKILL_TEXTS);
 	} else {
 		d->texts += text.len;
-		if (discovery_join(more, folder, "agents/openai.yaml"))
-			got = discovery_read(d, more, &meta);
-		put_skill(d, owner, path, &s,
-		    got == 1 ? discovery_text(&meta) : none);
+		rv = put_with_name(d, root, path, folder, &s);
 	}
 	skill_fini(&s);
-	buf_fini(&meta);
-	return got == -1 ? -1 : 0;
+	return rv;
 }
 
-/* Write skills, once each. */
+/* Write the skills below a folder; root: of which it is told, or NULL. */
 static int
-put_skills(struct discovery *d, const struct owner *owner,
-    const struct paths *found)
+put_skills(struct discovery *d, const struct root *root, const char *folder)
 {
+	struct paths	 found;
 	struct buf	 b;
 	size_t		 i;
-	int		 got = 0;
+	int		 got;
 
-	for (i = 0; i < found->n && got != -1; i++) {
-		if (i > 0 && strcmp(found->v[i], found->v[i - 1]) == 0)
-			continue;
-		if ((got = discovery_read(d, found->v[i], &b)) == 1)
-			got = put_parsed(d, owner, found->v[i],
+	memset(&found, 0, sizeof(found));
+	got = discovery_walk(d, folder, true, skill_names, &found);
+	for (i = 0; i < found.n && got != -1; i++) {
+		if ((got = discovery_read(d, found.v[i], &b)) == 1)
+			got = put_parsed(d, root, found.v[i],
 			    discovery_text(&b));
 		buf_fini(&b);
 	}
+	paths_fini(&found);
 	return got == -1 ? -1 : 0;
 }
 
@@ -122,36 +135,41 @@ static int
 put_root_skills(struct discovery *d, const char *id, const char *folder,
     const char *name)
 {
-	struct owner	 owner;
-	struct paths	 found;
-	char		 root[PATH_MAX];
-	int		 rv;
+	char		 path[PATH_MAX];
+	struct root	 root = { id, path };
 
-	if (folder[0] != '/' || !discovery_join(root, folder, name))
+	if (folder[0] != '/' || !discovery_join(path, folder, name))
 		return 0;
-	owner.root_id = id;
-	owner.root = root;
-	owner.plugin = NULL;
-	memset(&found, 0, sizeof(found));
-	rv = discovery_walk(d, root, true, skill_names, &found);
-	if (rv == 0)
-		rv = put_skills(d, &owner, &found);
-	paths_fini(&found);
-	return rv;
+	return put_skills(d, &root, path);
 }
 
 /* --- plugins --- */
 
-/* Whether a part of an id: it becomes name@market. */
+/* Whether of ASCII letters, digits, "-", "_" and what else is named. */
 static bool
-is_plugin_id(const char *s)
+is_plain_name(const char *s, const char *more)
 {
-	size_t	 len = strlen(s);
+	size_t	 i, len = strlen(s);
 
+	for (i = 0; i < len; i++)
+		if (!isascii(s[i]) || (!isalnum(s[i]) && s[i] != '-' &&
+		    s[i] != '_' && strchr(more, s[i]) == NULL))
+			return false;
 	/* FUSE has longer names; id[] of add_ids() is for these. */
-	return s[0] != '.' && len <= NAME_MAX && strspn(s,
-	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	    "0123456789._+-") == len;
+	return len > 0 && len <= NAME_MAX;
+}
+
+static bool
+is_plugin(const char *s)
+{
+	return is_plain_name(s, ".") && s[0] != '.' && strstr(s, "..") == NULL;
+}
+
+static bool
+is_version(const char *s)
+{
+	return is_plain_name(s, ".+") && strcmp(s, ".") != 0 &&
+	    strcmp(s, "..") != 0;
 }
 
 /* Add the names of the directories in a directory, sorted. */
@@ -188,45 +206,21 @@ list_folders(struct discovery *d, const char *folder, struct paths *out)
 	return rv;
 }
 
-/* Return the version in use: one being worked on, or the last by name. */
+/* Return the version in use: one being worked on, or the last; or NULL. */
 static const char *
 choose_version(const struct paths *versions)
 {
-	size_t	 i;
+	const char	*last = NULL;
+	size_t		 i;
 
-	for (i = 0; i < versions->n; i++)
+	for (i = 0; i < versions->n; i++) {
 		if (strcmp(versions->v[i], "local") == 0)
 			return versions->v[i];
-	for (i = versions->n; i > 0; i--)
-		if (is_plugin_id(versions->v[i - 1]))
-			return versions->v[i - 1];
-	return NULL;
-}
-
-/* Write the skills of a plugin, as a member. */
-static int
-put_plugin_skills(struct discovery *d, const char *root, const char *prefix,
-    const struct manifest *m)
-{
-	struct owner	 owner = { NULL, NULL, prefix };
-	struct paths	 found;
-	char		 path[PATH_MAX];
-	size_t		 i;
-	int		 rv = 0;
-
-	assert(m->skills != NULL);
-	memset(&found, 0, sizeof(found));
-	for (i = 0; m->skills[i] != NULL && rv == 0; i++)
-		if (discovery_join(path, root, m->skills[i]))
-			rv = discovery_walk(d, path, true, skill_names,
-			    &found);
-	json_out_key(&d->o, "skills");
-	json_out_open(&d->o, '[');
-	if (rv == 0)
-		rv = put_skills(d, &owner, &found);
-	json_out_close(&d->o, ']');
-	paths_fini(&found);
-	return rv;
+		if (is_version(versions->v[i]) && (last == NULL ||
+		    pluginver_compare(versions->v[i], last) > 0))
+			last = versions->v[i];
+	}
+	return last;
 }
 
 static int
@@ -269,9 +263,12 @@ put_plugin(struct discovery *d, const char *root, const char *id,
 		name = m.name;
 	json_out_key(&d->o, "displayName");
 	json_out_str(&d->o, m.display_name != NULL ? m.display_name : name);
-	rv = put_plugin_skills(d, root, name, &m);
-	json_out_close(&d->o, '}');
 	manifest_fini(&m);
+	json_out_key(&d->o, "skills");
+	json_out_open(&d->o, '[');
+	rv = put_skills(d, NULL, root);
+	json_out_close(&d->o, ']');
+	json_out_close(&d->o, '}');
 	return rv;
 }
 
@@ -310,14 +307,15 @@ add_ids(struct discovery *d, const char *cache, const char *market,
 	int		 n, rv;
 
 	memset(&names, 0, sizeof(names));
-	if (!is_plugin_id(market) || !discovery_join(folder, cache, market)) {
+	if (!is_plain_name(market, "") ||
+	    !discovery_join(folder, cache, market)) {
 		discovery_warn(d, "%s: not the name of a marketplace: %s",
 		    cache, market);
 		return 0;
 	}
 	rv = list_folders(d, folder, &names);
 	for (i = 0; i < names.n && rv == 0 && ids->n < IDS_MAX; i++) {
-		if (!is_plugin_id(names.v[i])) {
+		if (!is_plugin(names.v[i])) {
 			discovery_warn(d, "%s: not the name of a plugin: %s",
 			    folder, names.v[i]);
 			continue;

@@ -69,25 +69,44 @@ put_skill_texts(struct discovery *d, const struct paths *found)
 	return 0;
 }
 
+/* Write the manifest that counts in a folder, if it is that path, if any. */
 static int
-put_manifest_texts(struct discovery *d, const struct paths *found)
+put_manifest(struct discovery *d, const char *folder, const char *wanted)
 {
+	char		 path[PATH_MAX];
 	struct buf	 b;
-	size_t		 i;
 	int		 got;
 
-	for (i = 0; i < found->n; i++) {
+	got = discovery_read_manifest(d, folder, wanted != NULL, path, &b);
+	if (got == 1 && (wanted == NULL || strcmp(path, wanted) == 0))
+		discovery_put_file(d, path, discovery_text(&b));
+	buf_fini(&b);
+	return got;
+}
+
+/* Write the one of the root or the nearest above, and those below. */
+static int
+put_manifest_texts(struct discovery *d, const char *root,
+    const struct paths *found)
+{
+	char	 folder[PATH_MAX];
+	size_t	 i;
+	int	 got;
+
+	snprintf(folder, sizeof(folder), "%s", root);
+	do {
+		got = put_manifest(d, folder, NULL);
+	} while (got == 0 && discovery_go_up(folder));
+	for (i = 0; i < found->n && got != -1; i++) {
 		if (!discovery_ends_in(found->v[i], strlen(found->v[i]),
 		    manifest_names))
 			continue;
-		if ((got = discovery_read(d, found->v[i], &b)) == 1)
-			discovery_put_file(d, found->v[i],
-			    discovery_text(&b));
-		buf_fini(&b);
-		if (got == -1)
-			return -1;
+		snprintf(folder, sizeof(folder), "%s", found->v[i]);
+		if (discovery_go_up(folder) && discovery_go_up(folder) &&
+		    strcmp(folder, root) != 0)
+			got = put_manifest(d, folder, found->v[i]);
 	}
-	return 0;
+	return got == -1 ? -1 : 0;
 }
 
 /* Write what is in the root, as members; without a directory, nothing is. */
@@ -118,7 +137,7 @@ put_root(struct discovery *d, const char *root, bool is_there)
 	json_out_close(&d->o, ']');
 	json_out_key(&d->o, "namespaceManifests");
 	json_out_open(&d->o, '[');
-	if (put_manifest_texts(d, &found) == -1)
+	if (is_there && put_manifest_texts(d, root, &found) == -1)
 		goto out;
 	json_out_close(&d->o, ']');
 	rv = 0;

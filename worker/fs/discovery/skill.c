@@ -2,6 +2,8 @@
 #include "worker/fs/discovery/skill.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -351,6 +353,20 @@ skill_fini(struct skill *s)
 	free(s->description);
 	free(s->short_description);
 	memset(s, 0, sizeof(*s));
+}
+
+char *
+skill_full_name(const char *plugin, const char *name)
+{
+	char	*full;
+
+	if (asprintf(&full, "%s:%s", plugin, name) == -1)
+		return NULL;
+	if (count_chars(full) <= 2 * NAME_MAX_CHARS + 1)
+		return full;
+	free(full);
+	errno = ENAMETOOLONG;
+	return NULL;
 }
 
 /* --- openai.yaml --- */

@@ -7,10 +7,9 @@
 
 #include "common/json/json.h"
 
-#define SKILLS_MAX	64
 #define DEFAULT_MCP	".mcp.json"
 #define DEFAULT_APPS	".app.json"
-#define DEFAULT_SKILLS	"skills"
+#define BLANKS		" \t\n\v\f\r"
 
 /* Return a copy of a text without NUL and not empty; NULL: it is none. */
 static char *
@@ -24,96 +23,111 @@ copy_name(const struct json *j, uint32_t tok)
 	return strndup(json_text(j, tok), t->len);
 }
 
-/* Whether a path stays in the folder: "./" and names. */
-static bool
-is_inside(const char *path)
+/* Return a copy of "./" and names, without what means nothing; NULL: none. */
+static char *
+copy_inside(const char *path)
 {
-	const char	*at = path + 2;
-	size_t		 n;
+	char	*inside, *to;
+	size_t	 n;
 
-	if (strncmp(path, "./", 2) != 0 || *at == '\0')
-		return false;
-	for (;; at += n + 1) {
-		n = strcspn(at, "/");
-		if (n == 0 ? at[0] == '/' : n == 2 && strncmp(at, "..",
-		    2) == 0)
-			return false;
-		if (at[n] == '\0')
-			return true;
+	if (strncmp(path, "./", 2) != 0 ||
+	    (inside = to = malloc(strlen(path) + 1)) == NULL)
+		return NULL;
+	for (; *path != '\0'; path += n) {
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (n == 2 && strncmp(path, "..", 2) == 0)
+			break;
+		if (n == 0 || (n == 1 && path[0] == '.'))
+			continue;
+		if (to > inside)
+			*to++ = '/';
+		memcpy(to, path, n);
+		to += n;
 	}
+	*to = '\0';
+	if (*path == '\0' && to > inside)
+		return inside;
+	free(inside);
+	return NULL;
 }
 
-/* Return a copy of such a path without "./"; NULL: it is none. */
+/* A member that is such a path; otherwise what is usual. */
 static char *
-copy_path(struct manifest *m, const struct json *j, uint32_t tok)
+path_or(struct manifest *m, const struct json *j, uint32_t tok,
+    const char *by_default)
 {
 	char	*path = copy_name(j, tok), *inside = NULL;
 
-	if (path != NULL && is_inside(path))
-		inside = strdup(path + 2);
-	m->has_bad_path |= inside == NULL;
+	if (path != NULL)
+		inside = copy_inside(path);
+	m->has_bad_path |= inside == NULL && tok != 0 &&
+	    json_tok(j, tok)->type != JSON_NULL;
 	free(path);
-	return inside;
+	return inside != NULL ? inside : strdup(by_default);
 }
 
-/* A member that is a path, or if it is absent by default. */
-static char *
-path_or(struct manifest *m, const struct json *j, const char *key,
-    const char *by_default)
+/* Whether a member is missing, null, or of that type. */
+static bool
+is_type_or_null(const struct json *j, uint32_t tok, enum json_type type)
 {
-	uint32_t	 tok = json_find(j, 0, key);
-
-	return tok == 0 || json_tok(j, tok)->type == JSON_NULL ?
-	    strdup(by_default) : copy_path(m, j, tok);
+	return tok == 0 || json_tok(j, tok)->type == JSON_NULL ||
+	    json_tok(j, tok)->type == type;
 }
 
-static int
-take_skills(struct manifest *m, const struct json *j)
+static bool
+is_sound(const struct json *j, uint32_t interface, uint32_t display)
 {
-	uint32_t	 tok = json_find(j, 0, "skills"), i;
-	size_t		 n = 0;
+	return is_type_or_null(j, interface, JSON_OBJECT) &&
+	    is_type_or_null(j, display, JSON_STRING) &&
+	    is_type_or_null(j, json_find(j, 0, "apps"), JSON_STRING);
+}
 
-	assert(m->skills == NULL);
-	if ((m->skills = calloc(SKILLS_MAX + 2, sizeof(*m->skills))) == NULL ||
-	    (m->skills[n] = strdup(DEFAULT_SKILLS)) == NULL)
-		return -1;
-	n++;
-	if (tok == 0 || json_tok(j, tok)->type == JSON_NULL)
-		return 0;
-	if (json_tok(j, tok)->type != JSON_ARRAY) {
-		m->skills[n] = copy_path(m, j, tok);
-		return 0;
+/* Cut blanks off both ends; NULL: nothing is left. */
+static void
+trim(char **text)
+{
+	char	*at = *text;
+	size_t	 n;
+
+	if (at == NULL)
+		return;
+	at += strspn(at, BLANKS);
+	for (n = strlen(at); n > 0 && strchr(BLANKS, at[n - 1]) != NULL; n--)
+		;
+	memmove(*text, at, n);
+	(*text)[n] = '\0';
+	if (n == 0) {
+		free(*text);
+		*text = NULL;
 	}
-	for (i = json_first(tok); json_more(j, tok, i) && n < SKILLS_MAX;
-	    i = json_after_elem(j, i))
-		if ((m->skills[n] = copy_path(m, j, i)) != NULL)
-			n++;
-	return 0;
 }
 
-/* text: as it was; parsing has changed that of j. */
+/* text: as it was; parsing has changed that of j.  Goes on if it is unsound. */
 static int
 take_all(struct manifest *m, const struct json *j, struct span text)
 {
 	uint32_t	 mcp = json_find(j, 0, "mcpServers");
-	uint32_t	 interface = json_find(j, 0, "interface");
+	uint32_t	 interface = json_find(j, 0, "interface"), display = 0;
+	uint32_t	 name = json_find(j, 0, "name");
 
 	if (json_tok(j, 0)->type != JSON_OBJECT)
 		return -1;
-	m->name = copy_name(j, json_find(j, 0, "name"));
-	if (interface != 0)
-		m->display_name = copy_name(j, json_find(j, interface,
-		    "displayName"));
-	m->apps = path_or(m, j, "apps", DEFAULT_APPS);
-	if (mcp != 0 && json_tok(j, mcp)->type == JSON_OBJECT) {
+	if (interface != 0 && json_tok(j, interface)->type == JSON_OBJECT)
+		display = json_find(j, interface, "displayName");
+	m->is_named = name == 0 || json_tok(j, name)->type == JSON_STRING;
+	m->name = copy_name(j, name);
+	m->display_name = copy_name(j, display);
+	trim(&m->display_name);
+	m->apps = path_or(m, j, json_find(j, 0, "apps"), DEFAULT_APPS);
+	if (mcp != 0 && json_tok(j, mcp)->type == JSON_OBJECT)
 		m->inline_mcp = strndup(text.at + json_tok(j, mcp)->pos,
 		    json_tok(j, mcp)->len);
-		if (m->inline_mcp == NULL)
-			return -1;
-	} else {
-		m->mcp = path_or(m, j, "mcpServers", DEFAULT_MCP);
-	}
-	return take_skills(m, j);
+	else
+		m->mcp = path_or(m, j, mcp, DEFAULT_MCP);
+	if (m->apps == NULL || (m->mcp == NULL && m->inline_mcp == NULL))
+		return -1;
+	return m->is_named && is_sound(j, interface, display) ? 0 : -1;
 }
 
 int
@@ -139,11 +153,6 @@ manifest_parse(struct manifest *m, struct span text)
 void
 manifest_fini(struct manifest *m)
 {
-	size_t	 i;
-
-	for (i = 0; m->skills != NULL && m->skills[i] != NULL; i++)
-		free(m->skills[i]);
-	free(m->skills);
 	free(m->name);
 	free(m->display_name);
 	free(m->mcp);
