@@ -1,7 +1,9 @@
 """833: kill -9 of every kind of process under busy sessions, reloads beside
-streams, many short sessions, many idle ones, and stops at any moment.
+streams, many short sessions, many idle ones, many commands at once, and stops
+at any moment.
 
-KILLS, RELOADS, SHORT, IDLE, STOPS=N are how many; SEED=N repeats a run."""
+KILLS, RELOADS, SHORT, IDLE, PROCESSES, STOPS=N are how many; SEED=N repeats a
+run."""
 import base64
 import collections
 import contextlib
@@ -208,6 +210,48 @@ def idle():
     server.stop()
 
 
+def processes():
+    """Each of them is asked to write, others are answered, and all end with
+    their sessions or the server."""
+    n, each = count("PROCESSES", 2000), 500
+    server, word, worst = Server(), a_word("many"), 0.0
+    some, began = [], time.monotonic()
+    for first in range(0, n, each):
+        c = connect(server.url)
+        some.append(c)
+        asked = [c.start("p%d" % i, "sh", "-c", 'read line; exec sleep "$line"',
+                         pipeStdin=True, wait=False)
+                 for i in range(first, min(first + each, n))]
+        for number in asked:
+            c.answer(number)
+        for other in some:
+            other.pump()
+    took = time.monotonic() - began
+    for i in range(n):
+        some[i // each].call("process/write", {
+            "processId": "p%d" % i,
+            "chunk": base64.b64encode(word.encode() + b"\n").decode()})
+        if i % 100 == 0:
+            worst = max(worst, probe(server.url))
+            for other in some:
+                other.pump()
+    wait_for(lambda: len(with_word(word)) == n, 3 * LIMIT, "all of them")
+    for c in some[::2]:
+        c.call("session/close")
+        c.close()
+    left = sum(len(range(i * each, min((i + 1) * each, n)))
+               for i in range(1, len(some), 2))
+    wait_for(lambda: len(with_word(word)) == left, 3 * LIMIT,
+             "those of the sessions that go on, no more")
+    ended = server.stop()
+    wait_for(lambda: not with_word(word), LIMIT, "nothing is left over")
+    say("  %d commands of %d sessions in %.1f s; another session in %.3f s "
+        "at most; the end of %d in %.1f s" % (
+            n, len(some), took, worst, left, ended))
+    for c in some[1::2]:
+        c.close()
+
+
 def stops():
     """At any moment, by either signal: in time, and nothing is left."""
     n, worst = count("STOPS", 20), 0.0
@@ -237,4 +281,4 @@ def stops():
 
 
 say("SEED=%d" % SEED)
-main(kills, reloads, short, idle, stops)
+main(kills, reloads, short, idle, processes, stops)

@@ -13,6 +13,7 @@ import random
 import resource
 import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -75,14 +76,27 @@ def fill_up(path):
 
 
 class Beside:
-    """A session that goes on whatever is scarce."""
+    """A session that goes on whatever is scarce. It answers pings whatever the
+    test waits for."""
 
     def __init__(self, server):
         self.c, self.n, self.text = connect(server.url), 0, b""
         self.pid = worker_of(server, self.c)
         self.c.start("echo", "cat", pipeStdin=True)
+        self.lock, self.over = threading.Lock(), threading.Event()
+        threading.Thread(target=self.attend, daemon=True).start()
+
+    def attend(self):
+        with contextlib.suppress(Closed):       # echo() tells of it
+            while not self.over.wait(1):
+                with self.lock:
+                    self.c.pump()
 
     def echo(self):
+        with self.lock:
+            self.line()
+
+    def line(self):
         self.n += 1
         self.c.call("process/write", {
             "processId": "echo",
@@ -94,8 +108,10 @@ class Beside:
         self.text = b""
 
     def end(self):
-        self.c.call("session/close")
-        self.c.close()
+        self.over.set()
+        with self.lock:
+            self.c.call("session/close")
+            self.c.close()
 
 
 def serves(server):

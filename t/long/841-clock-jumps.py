@@ -148,7 +148,8 @@ def streams():
             c.call("process/read", {"processId": "quiet", "afterSeq": 0,
                                     "waitMs": 100})
             took = time.monotonic() - began
-            check(took >= 0.1, "it waited for %.3f s" % took)
+            # A loop counts from when it woke, a little before it was asked.
+            check(took >= 0.09, "it waited for %.3f s" % took)
             worst = max(worst, took)
         if n % 50 == 49:
             session = c.session
