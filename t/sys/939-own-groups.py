@@ -1,6 +1,7 @@
 """939: the control groups of version 1 that limit sessions, and who may remove
 them."""
 import glob
+import importlib
 import os
 import signal
 import subprocess
@@ -8,6 +9,8 @@ import subprocess
 import fusefs
 from client import (Closed, Server, check, children, connect, main,
                     skip, wait_for, LIMIT)
+
+nextlib = importlib.import_module("5next")
 
 LIMITS = ("TasksMax=50", "MemoryMax=512M")
 NEW_PIDS = ("unshare", "--pid", "--fork", "--mount-proc")
@@ -60,6 +63,39 @@ def the_dead():
     other.stop()
 
 
+def procs(path):
+    """What is in a group and those below it."""
+    found = []
+    for where, _, _ in os.walk(path):
+        with open(where + "/cgroup.procs", encoding="ascii") as f:
+            found += f.read().split()
+    return found
+
+
+def of_the_attached():
+    """With OrphanTtl 0 a session ends with its connection, not before; its
+    groups are empty then, and removed by the next daemon."""
+    server = Server(*LIMITS, "OrphanTtl=0")
+    c = connect(server.url)
+    c.start("p", "sleep", "1000")
+    # The worker, and the command.
+    wait_for(lambda: all(len(procs(path)) == 2 for path in
+                         folders(server.pid) if "/pids/" in path), LIMIT,
+             "the groups: %s" % folders(server.pid))
+    nextlib.kill(server)
+    beside = Server(*LIMITS)
+    successor = nextlib.Next(server, *LIMITS)
+    check(c.run("q", "echo", "on")[0] == b"on\n", "it does not go on")
+    check(all(len(procs(path)) == 2 for path in folders(server.pid)
+              if "/pids/" in path), "its groups: %s" % folders(server.pid))
+    beside.stop()
+    c.reset()
+    wait_for(lambda: not any(procs(path) for path in folders(server.pid)),
+             LIMIT, "its end")
+    successor.stop()
+    check(not folders(server.pid), "left: %s" % folders(server.pid))
+
+
 def taken_away():
     """Whoever does it: the next session has its limits all the same."""
     server = Server(*LIMITS)
@@ -96,4 +132,5 @@ def cannot_be_set():
 if os.geteuid() != 0 or not os.path.isdir("/sys/fs/cgroup/pids"):
     skip("wants root and control groups of version 1")
 fusefs.own_mounts()
-main(in_another_namespace, the_dead, taken_away, cannot_be_set)
+main(in_another_namespace, the_dead, of_the_attached, taken_away,
+     cannot_be_set)
