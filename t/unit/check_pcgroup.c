@@ -1,0 +1,188 @@
+/* worker/os/pcgroup.c: which control group a process gets. */
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check.h>
+#include <event2/event.h>
+
+#include "common/fd.h"
+#include "worker/os/pcgroup.h"
+
+/* Directories as groups have them; files in them are ours. */
+static char			 top[] = "/tmp/check_pcgroup.XXXXXX";
+static struct event_base	*base;
+static struct pcgroups		*c;
+
+static const char *
+path_of(unsigned number, const char *file)
+{
+	static char	 path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/p%u/%s", top, number, file);
+	return path;
+}
+
+/* What the kernel says of a group's processes. */
+static void
+populate(unsigned number, int n)
+{
+	FILE	*f;
+
+	ck_assert_ptr_nonnull(f = fopen(path_of(number, "cgroup.events"),
+	    "w"));
+	fprintf(f, "populated %d\nfrozen 0\n", n);
+	ck_assert_int_eq(fclose(f), 0);
+	ck_assert_ptr_nonnull(f = fopen(path_of(number, "cgroup.kill"), "w"));
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+/* The kernel removes a group's files with it. */
+static void
+empty(unsigned number)
+{
+	unlink(path_of(number, "cgroup.events"));
+	unlink(path_of(number, "cgroup.kill"));
+}
+
+static unsigned
+take(void)
+{
+	unsigned	 number;
+	int		 dir;
+
+	ck_assert_uint_ne(number = pcgroups_take(c, &dir), 0);
+	ck_assert_int_ne(dir, -1);
+	fd_close(&dir);
+	return number;
+}
+
+static void
+give_back(unsigned number)
+{
+	unsigned	 was = number;
+
+	pcgroups_give_back(c, &was);
+	ck_assert_uint_eq(was, 0);
+}
+
+static void
+setup(void)
+{
+	int	 dir;
+
+	strcpy(top + strlen(top) - 6, "XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(top));
+	ck_assert_int_ne(dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    -1);
+	ck_assert_ptr_nonnull(base = event_base_new());
+	ck_assert_ptr_nonnull(c = pcgroups_new(base, dir, false));
+}
+
+static void
+teardown(void)
+{
+	unsigned	 i;
+
+	for (i = 1; i < 8; i++)
+		empty(i);
+	pcgroups_free(&c);
+	event_base_free(base);
+	/* Nothing is left. */
+	ck_assert_int_eq(rmdir(top), 0);
+}
+
+START_TEST(test_again)
+{
+	ck_assert_uint_eq(take(), 1);
+	populate(1, 0);
+	ck_assert_uint_eq(take(), 2);
+	populate(2, 0);
+	give_back(1);
+	ck_assert_uint_eq(take(), 1);
+	give_back(2);
+	give_back(1);
+	ck_assert_uint_eq(take(), 1);
+}
+END_TEST
+
+/* A process that went on would be counted, and killed, with the next one. */
+START_TEST(test_left)
+{
+	ck_assert_uint_eq(take(), 1);
+	populate(1, 1);
+	give_back(1);
+	ck_assert_uint_eq(take(), 2);
+	populate(2, 0);
+	populate(1, 0);
+	ck_assert_uint_eq(take(), 1);
+}
+END_TEST
+
+/* One that was killed is made anew, as soon as it can be removed. */
+START_TEST(test_killed)
+{
+	struct stat	 st;
+	char		 text[8];
+
+	ck_assert_uint_eq(take(), 1);
+	populate(1, 1);
+	pcgroups_kill(c, 1);
+	ck_assert_int_ne(fd_read_file(AT_FDCWD, path_of(1, "cgroup.kill"),
+	    text, sizeof(text)), -1);
+	ck_assert_str_eq(text, "1");
+	populate(1, 0);
+	give_back(1);
+	ck_assert_uint_eq(take(), 2);
+	populate(2, 0);
+	empty(1);
+	ck_assert_uint_eq(take(), 1);
+	ck_assert_int_eq(stat(path_of(1, ""), &st), 0);
+	pcgroups_kill(c, 1);
+	give_back(1);
+	ck_assert_int_eq(stat(path_of(1, ""), &st), -1);
+}
+END_TEST
+
+/* One of another worker's processes is not taken before it is empty. */
+START_TEST(test_of_another)
+{
+	int	 dir;
+
+	ck_assert_int_eq(mkdir(path_of(1, ""), 0755), 0);
+	populate(1, 1);
+	ck_assert_uint_eq(pcgroups_take(c, &dir), 0);
+	ck_assert_int_eq(dir, -1);
+	ck_assert_uint_eq(take(), 2);
+	populate(2, 0);
+	populate(1, 0);
+	ck_assert_uint_eq(take(), 1);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("pcgroup");
+	TCase	*t = tcase_create("pcgroup");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_again);
+	tcase_add_test(t, test_left);
+	tcase_add_test(t, test_killed);
+	tcase_add_test(t, test_of_another);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
