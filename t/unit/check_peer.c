@@ -4,12 +4,15 @@
 
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
+#include <linux/ipv6.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/net/sockdiag.h"
 #include "master/auth/idmap.h"
 #include "master/auth/peer.h"
 #include "t/unit/left_out.h"
@@ -170,6 +173,51 @@ START_TEST(test_loopback)
 }
 END_TEST
 
+/*
+ * The same link-local address may be on each interface: the kernel wants to
+ * know on which, or a command in a sandbox is taken for anybody.
+ */
+START_TEST(test_link_local)
+{
+	struct in6_ifreq	 req = { .ifr6_prefixlen = 64 };
+	struct sockaddr_in6	 in = { .sin6_family = AF_INET6 }, from;
+	struct sockdiag		 d;
+	socklen_t		 len = sizeof(in);
+	int			 door, here, sock = -1;
+
+	close(client);
+	ck_assert_int_eq(inet_pton(AF_INET6, "fe80::7", &in.sin6_addr), 1);
+	req.ifr6_addr = in.sin6_addr;
+	if (way != PEER_WAY_DIAG || !make_network() ||
+	    (req.ifr6_ifindex = (int)if_nametoindex("lo")) == 0 ||
+	    (sock = socket(AF_INET6, SOCK_DGRAM, 0)) == -1 ||
+	    ioctl(sock, SIOCSIFADDR, &req) == -1) {
+		left_out("sock_diag, or link-local addresses");
+		return;
+	}
+	close(sock);
+	in.sin6_scope_id = (uint32_t)req.ifr6_ifindex;
+	ck_assert_int_ne(door = socket(AF_INET6, SOCK_STREAM, 0), -1);
+	ck_assert_int_ne(here = socket(AF_INET6, SOCK_STREAM, 0), -1);
+	/* The kernel takes the address into use a moment later. */
+	while (bind(door, (struct sockaddr *)&in, len) == -1) {
+		ck_assert_int_eq(errno, EADDRNOTAVAIL);
+		sched_yield();
+	}
+	ck_assert_int_eq(listen(door, 1), 0);
+	ck_assert_int_eq(getsockname(door, (struct sockaddr *)&in, &len), 0);
+	ck_assert_int_eq(connect(here, (struct sockaddr *)&in, len), 0);
+	ck_assert_int_eq(getsockname(here, (struct sockaddr *)&from, &len),
+	    0);
+	ck_assert_int_ne(diag = sockdiag_open(), -1);
+	ck_assert_int_eq(sockdiag_find(diag, (struct sockaddr *)&in,
+	    (struct sockaddr *)&from, &d), 0);
+	ck_assert(d.is_found);
+	close(door);
+	close(here);
+}
+END_TEST
+
 /* Who has no number here is nobody, and who is in a group that has none. */
 START_TEST(test_unmapped)
 {
@@ -216,6 +264,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_gone);
 	tcase_add_test(t, test_loopback);
+	tcase_add_test(t, test_link_local);
 	tcase_add_test(t, test_unmapped);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
