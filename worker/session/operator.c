@@ -54,7 +54,8 @@ operator_find(struct session *s, const char *name)
 
 /* Answer with the number of processes killed, and of those left. */
 static void
-answer_ended(struct session *s, struct acting *a, pid_t pid, size_t left)
+answer_ended(struct session *s, const struct acting *a, pid_t pid,
+    size_t left)
 {
 	Ipc__Acted	 out = IPC__ACTED__INIT;
 
@@ -63,7 +64,6 @@ answer_ended(struct session *s, struct acting *a, pid_t pid, size_t left)
 	out.pid = pid;
 	out.left = (uint32_t)left;
 	out.gone = (uint32_t)(a->count > left ? a->count - left : 0);
-	a->ticket = 0;
 	link_acted(s->link, &out);
 }
 
