@@ -6,8 +6,8 @@ import signal
 import threading
 import time
 
-from client import (Closed, RpcError, Server, check, connect, main, say,
-                    worker_of, LIMIT, TMP)
+from client import (Closed, RpcError, Server, check, children, connect, main,
+                    say, worker_of, LIMIT, TMP)
 from fscommon import (apart, fill, folder, light, mount, paths, uri,
                       workers_children, MIB)
 
@@ -181,4 +181,30 @@ def group_kept():
     server.stop()
 
 
-main(killed, full, group_kept)
+def in_place():
+    """Blocks of a local file are written and read by the worker itself."""
+    top = "/dev/shm"
+    if not os.path.ismount(top):
+        say("  left out: no " + top)
+        return
+    name = "%s/%d-blocks" % (top, os.getpid())
+    server = Server()
+    c = light(server.url)
+    worker = worker_of(server, c)
+    try:
+        c.call("fs/open", paths(name, handleId="w", mode="replace"))
+        c.call("fs/writeBlock", {"handleId": "w", "offset": 0,
+                                 "chunk": "eA=="})
+        c.call("fs/close", {"handleId": "w"})
+        c.call("fs/open", paths(name, handleId="r"))
+        read = c.call("fs/readBlock", {"handleId": "r", "offset": 0,
+                                       "len": 10})
+        check(read["chunk"] == "eA==", "%s" % read)
+        check(not children(worker), "another process for a local file")
+    finally:
+        os.unlink(name)
+    c.close()
+    server.stop()
+
+
+main(killed, full, group_kept, in_place)
