@@ -193,6 +193,8 @@ def no_rights(kind, pid):
     for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
         lib.check("\n%s:\t%016x\n" % (name, 0) in status, "%s: %s" % (
             kind.name, status))
+    lib.check("\nNoNewPrivs:\t1\n" in status, "%s: %s" % (kind.name,
+                                                          status))
 
 
 def worker_dies(kind, server, place):
