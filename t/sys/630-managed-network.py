@@ -525,7 +525,7 @@ def questions():
     c = join(server)
     params = managed({})
     params["networkProxy"]["policyDecisionTimeoutMs"] = 600000
-    c.start("p", "/bin/bash", "-c", ASK + "for h in a b c d; do "
+    c.start("p", "/bin/bash", "-c", ASK + "for h in a pub b c d; do "
             "(ask $h.test); done; exec sleep 1000", **params)
     number, host = question(c)
     check((number, host) == (1, "a.test"), "the first: %s" % host)
@@ -534,7 +534,13 @@ def questions():
     d = c.note("network/policyDecision", "p")
     check((d["source"], d["reason"], d["decision"], d["policyOverride"]) ==
           ("decider", "because", "deny", False), str(d))
-    check(question(c) == (2, "b.test"), "the second")
+    # What no rule lists, allowed by the client alone.
+    check(question(c) == (2, "pub.test"), "the second")
+    c.send({"id": 2, "result": {"decision": {"type": "allow"}}})
+    d = c.note("network/policyDecision", "p")
+    check((d["source"], d["decision"], d["policyOverride"]) ==
+          ("decider", "allow", True), str(d))
+    check(question(c) == (3, "b.test"), "the third")
     # The connection is lost while it is open: b, c and d are refused.
     session = c.session
     c.close()
