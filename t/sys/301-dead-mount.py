@@ -2,8 +2,8 @@
 import os
 import time
 
-from client import (Server, check, descendants, in_time, is_alive, main,
-                    resume_in, say, skip, wait_for, worker_of, LIMIT, SCALE)
+from client import (RpcError, Server, check, descendants, in_time, is_alive,
+                    main, resume_in, say, skip, wait_for, worker_of, LIMIT, SCALE)
 from fscommon import (apart, fill, folder, light, mount, paths, uri,
                       workers_children, MIB)
 
@@ -130,10 +130,24 @@ def start_there():
     quick(c, top, "nothing")
     c.start("p", "true", wait=False, cwd=uri(top + "/mount"))
     quick(c, top, "a start there")
-    c.start("q", "true", wait=False, cwd=uri(top + "/link"))
+    number = c.start("q", "true", wait=False, cwd=uri(top + "/link"))
     quick(c, top, "a start behind a link there")
-    server.stop()
+    # It is there already, and can be ended before it has begun.
+    refused(lambda: c.start("q", "true"), "already exists")
+    c.call("process/terminate", {"processId": "q"})
+    quick(c, top, "the end of it")
     os.close(fuse)
+    refused(lambda: c.answer(number), "terminated before")
+    server.stop()
+
+
+def refused(fn, why):
+    try:
+        fn()
+    except RpcError as e:
+        check(why in e.text, "%s, not %s" % (e.text, why))
+        return
+    check(False, "taken: " + why)
 
 
 def alone(test):
