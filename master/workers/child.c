@@ -494,8 +494,10 @@ on_overdue(void *arg)
 		    NULL);
 		return;
 	}
-	if (child_has_process(c))
-		child_signal(c);
+	if (child_has_process(c)) {
+		log_warnx("worker %d does not exit: killing it", c->pid);
+		child_kill(c);
+	}
 	if (c->chan != NULL)
 		child_finish(c);
 }

@@ -511,6 +511,34 @@ START_TEST(test_killed)
 }
 END_TEST
 
+/*
+ * One that turned its client away, or was not wanted any more, and takes too
+ * long to exit is killed by us: it did not die by itself.
+ */
+START_TEST(test_overdue)
+{
+	struct child	*c = start_forked();
+
+	if (_i == 1) {
+		child_set_client(c, CHILD_ASSIGNED);
+		child_set_state(c, CHILD_GREETING);
+	}
+	hang_up(c, 0);
+	ck_assert_int_eq(c->state, CHILD_LEAVING);
+	ck_assert(timer_is_set(&c->kill_ev));
+	ck_assert_uint_eq(nkilled, 0);
+	timer_fire(&c->kill_ev);
+	ck_assert_int_eq(event_base_loop(world.base, EVLOOP_ONCE), 0);
+	ck_assert_uint_eq(nkilled, 1);
+	ck_assert_int_eq(killed, PID);
+	ck_assert_uint_eq(ngone, 0);
+	child_on_exit(c, SIGNALLED(SIGKILL));
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert_uint_eq(world.stats[STAT_deaths], 0);
+	ck_assert_uint_eq(nearly, 0);
+}
+END_TEST
+
 /* One that has not come yet is there until its process has ended. */
 START_TEST(test_awaited_killed)
 {
@@ -757,6 +785,7 @@ main(void)
 	tcase_add_test(t, test_dead_already);
 	tcase_add_test(t, test_stop);
 	tcase_add_test(t, test_killed);
+	tcase_add_loop_test(t, test_overdue, 0, 2);
 	tcase_add_test(t, test_awaited_killed);
 	tcase_add_test(t, test_violation);
 	tcase_add_test(t, test_spares);
