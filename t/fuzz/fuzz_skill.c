@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/json/json.h"
+#include "worker/fs/discovery/pluginver.h"
 #include "worker/fs/discovery/skill.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
@@ -72,6 +73,27 @@ check_manifest(struct span text)
 	manifest_fini(&m);
 }
 
+static int
+sign(int x)
+{
+	return (x > 0) - (x < 0);
+}
+
+/* Two lines: either is the later one whoever is asked first. */
+static void
+check_versions(struct span text)
+{
+	char	*a = strndup(text.at, text.len), *b;
+
+	CHECK(a != NULL);
+	b = a + strcspn(a, "\n");
+	if (*b != '\0')
+		*b++ = '\0';
+	CHECK(sign(pluginver_compare(a, b)) == -sign(pluginver_compare(b, a)));
+	CHECK((pluginver_compare(a, b) == 0) == (strcmp(a, b) == 0));
+	free(a);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -88,6 +110,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_front(text);
 	else if (data[0] == 'm')
 		check_metadata(text);
+	else if (data[0] == 'v')
+		check_versions(text);
 	else
 		check_manifest(text);
 	free(copy);
