@@ -13,7 +13,9 @@
 #include <check.h>
 
 #include "common/clock.h"
+#include "common/client/calls.h"
 #include "common/client/text.h"
+#include "common/limit.h"
 #include "t/unit/peer_help.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -759,6 +761,58 @@ START_TEST(test_presets)
 }
 END_TEST
 
+/* --- receipts --- */
+
+static char	 receipt[96];
+static unsigned	 nreceipts;
+
+static int
+on_receipt(void *arg, const char *text, size_t len)
+{
+	ck_assert_ptr_eq(arg, trace);
+	ck_assert_uint_eq(len, strlen(text));
+	ck_assert_str_eq(text, receipt);
+	nreceipts++;
+	return 0;
+}
+
+static void
+on_out_of_memory(void *arg, const struct execsrv_error *why)
+{
+	ck_assert_ptr_eq(arg, trace);
+	ck_abort_msg("%s", why->text);
+}
+
+/* The first at once: the server has to know that there will be any. */
+START_TEST(test_receipts)
+{
+	static const struct calls_events	 events = {
+		.send = on_receipt, .on_failed = on_out_of_memory
+	};
+	static const struct {
+		uint64_t	 received;
+		unsigned	 n;
+	} steps[] = {
+		{ 9, 1 }, { 10, 1 }, { 9 + LIMIT_RECEIPT - 1, 1 },
+		{ 9 + LIMIT_RECEIPT, 2 }, { 9 + 2 * LIMIT_RECEIPT - 1, 2 },
+		{ 9 + 2 * LIMIT_RECEIPT + 5, 3 }
+	};
+	struct calls	 cs;
+	size_t		 i;
+
+	calls_init(&cs, &events, trace);
+	for (i = 0; i < COUNT(steps); i++) {
+		cs.received = steps[i].received;
+		snprintf(receipt, sizeof(receipt), "{\"method\":"
+		    "\"session/received\",\"params\":{\"bytes\":%llu}}",
+		    (unsigned long long)steps[i].received);
+		calls_acknowledge(&cs);
+		ck_assert_uint_eq(nreceipts, steps[i].n);
+	}
+	calls_fini(&cs);
+}
+END_TEST
+
 static Suite *
 calls_suite(void)
 {
@@ -776,6 +830,7 @@ calls_suite(void)
 	tcase_add_test(t, test_no_hooks);
 	tcase_add_test(t, test_terminate);
 	tcase_add_test(t, test_presets);
+	tcase_add_test(t, test_receipts);
 	suite_add_tcase(s, t);
 	return s;
 }
