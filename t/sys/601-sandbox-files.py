@@ -342,6 +342,24 @@ def patterns(kind, server, client, run):
     if kind.uid and os.geteuid() == 0:
         unlistable(kind, run)
     from_the_root(kind, run)
+    as_deep_as_told(kind, run)
+
+
+def as_deep_as_told(kind, run):
+    """glob_scan_max_depth: what lies deeper is not looked for."""
+    with box.Place(kind.uid) as place:
+        os.makedirs(place.ws + "/a/b")
+        place.put(place.ws + "/a/one.pem")
+        place.put(place.ws + "/a/b/two.pem")
+        place.own()
+        policy = box.workspace(place.ws, box.glob("**/*.pem"))
+        files = policy["permissions"]["file_system"]
+        for deep, seen in ((1, 2), (2, 1), (3, 0)):
+            files["glob_scan_max_depth"] = deep
+            out, _, _ = run("sh", "-c", "cat a/*.pem a/b/*.pem 2>/dev/null",
+                            box=policy, cwd=place.ws)
+            lib.check(out.count("canary") == seen, "%s: %d deep: %s" % (
+                kind.name, deep, out))
 
 
 def moved_below(kind, run, place, pattern, policy):
