@@ -207,3 +207,48 @@ ctl_tail_show(const struct control_request *q, int stream, bool is_json,
 	return stream == CONTROL_FAR ? ctl_tail_show_far(&s) :
 	    ctl_tail_show_near(&s, stream);
 }
+
+/* --- which process --- */
+
+/* Name all in the table, which is emptied. */
+static void
+complain_of_many(const char *session, struct table *t)
+{
+	const char	*sep = "";
+	char		*name;
+
+	fprintf(stderr, "execsrvctl: %s: has %zu processes; name one of them: ",
+	    session, table_rows(t));
+	while (table_rows(t) > 0 &&
+	    (name = strdup(table_cell(t, "process"))) != NULL) {
+		(void)!table_drop(t, "process", name);
+		execsrv_printable(name);
+		fprintf(stderr, "%s%s", sep, name);
+		sep = ", ";
+		free(name);
+	}
+	fputc('\n', stderr);
+}
+
+int
+ctl_tail_choose(const char *dir, struct execsrv *x, char *session,
+    char **process_out)
+{
+	struct control_request	 q = { .dir = dir, .x = x, .command = "ps",
+				    .arg = &session, .narg = 1 };
+	struct control_error	 e;
+	struct table		*t;
+	int			 status = control_ask(&q, &t, NULL, &e);
+
+	*process_out = NULL;
+	control_complain(&e);
+	if (status == EXIT_OK && table_rows(t) == 1 &&
+	    (*process_out = strdup(table_cell(t, "process"))) == NULL)
+		perror("execsrvctl: tail");
+	else if (status == EXIT_OK && table_rows(t) == 0)
+		fprintf(stderr, "execsrvctl: %s: has no process\n", session);
+	else if (status == EXIT_OK && *process_out == NULL)
+		complain_of_many(session, t);
+	table_free(&t);
+	return status != EXIT_OK || *process_out != NULL ? status : EXIT_OTHER;
+}

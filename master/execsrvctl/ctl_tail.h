@@ -21,6 +21,7 @@ struct ctl_tail_lines {
  * status.
  */
 struct control_request;
+struct execsrv;
 int	 ctl_tail_show(const struct control_request *q, int stream,
 	    bool is_json, struct ctl_tail_lines *lines);
 
@@ -29,3 +30,10 @@ int	 ctl_tail_put(FILE *out, const void *data, size_t len) MUST_CHECK;
 
 /* Count output, or return how many of its bytes are left out. */
 size_t	 ctl_tail_skip(struct ctl_tail_lines *l, const void *data, size_t len);
+
+/*
+ * Find the only process of a session: malloc'd.  An exit status, having said
+ * what is wrong.
+ */
+int	 ctl_tail_choose(const char *dir, struct execsrv *x, char *session,
+	    char **process_out) MUST_CHECK;

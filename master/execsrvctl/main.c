@@ -556,6 +556,19 @@ ask_and_print(const struct command *c, const struct options *o, size_t narg,
 	return status;
 }
 
+/* "tail" without a process, which then must be the only one. */
+static int
+tail_only(const struct command *c, const struct options *o, char *session)
+{
+	char	*arg[] = { session, NULL };
+	int	 status = ctl_tail_choose(o->dir, o->which.x, session, &arg[1]);
+
+	if (status == EXIT_OK)
+		status = ask_and_print(c, o, 2, arg);
+	free(arg[1]);
+	return status;
+}
+
 /* Kill all sessions of a user, one after the other. */
 static int
 kill_user(const struct command *c, const struct options *o)
@@ -645,6 +658,8 @@ static int
 cmd_logs(const struct command *c, struct options *o, int argc, char **argv)
 {
 	struct logs_look	 look;
+	char			*only = NULL;
+	int			 status = EXIT_OK;
 
 	read_globals(c, argc, argv, GLOBALS, o);
 	memset(&look, 0, sizeof(look));
@@ -660,12 +675,19 @@ cmd_logs(const struct command *c, struct options *o, int argc, char **argv)
 	look.process = argv[1];
 	look.is_json = o->json;
 	look.follows = o->follow;
-	if (look.follows && (look.process == NULL || look.since != 0))
-		return wrong_use(c, "-f wants a process, and no --since");
+	if (look.follows && look.since != 0)
+		return wrong_use(c, "-f wants no --since");
 	if (hush(o) == -1 || go_far(o) == -1)
 		return EXIT_OTHER;
 	look.x = o->which.x;
-	return execsrvctl_finish(logs_show(&look));
+	if (look.follows && look.process == NULL) {
+		status = ctl_tail_choose(look.dir, look.x, argv[0], &only);
+		look.process = only;
+	}
+	if (status == EXIT_OK)
+		status = logs_show(&look);
+	free(only);
+	return execsrvctl_finish(status);
 }
 
 static int
@@ -720,7 +742,7 @@ wrong_option(const struct command *c, const struct options *o)
 static int
 cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 {
-	bool		 is_all;
+	bool		 is_all, is_only;
 	const char	*wrong;
 	size_t		 n;
 
@@ -731,13 +753,15 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 	is_all = o->user != NULL && c->option == USER;
 	if (n > c->max || (is_all && n > 0))
 		return wrong_use(c, "too many arguments");
-	if (n < c->min && !is_all)
+	is_only = c->form == STREAM && n == 1;
+	if (n < c->min && !is_all && !is_only)
 		return wrong_use(c, "an argument is missing");
 	if (hush(o) == -1 || (is_far(c) && go_far(o) == -1))
 		return EXIT_OTHER;
 	if (c->form == EVENTS)
 		return execsrvctl_finish(watch(c, o));
 	return execsrvctl_finish(is_all ? kill_user(c, o) :
+	    is_only ? tail_only(c, o, argv[optind]) :
 	    ask_and_print(c, o, n, argv + optind));
 }
 

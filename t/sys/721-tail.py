@@ -92,8 +92,22 @@ def kept():
     ctl(server, "tail", session, "1", status=1)
     ctl(server, "tail", "77", pid, status=1)
     check("no such session" in ctl.err, "why: " + ctl.err)
-    ctl(server, "tail", session, status=2)
+    ctl(server, "tail", status=2)
     ctl(server, "ps", "-f", status=2)
+    # Without a name: the only process, or those that there are.
+    check(both(session)[0] == b"one\n\x00\xff\x1b[2J\n", "the only one")
+    start_echo(c, "other\x1b")
+    wait_for(lambda: ctl(server, "ps", session).count(b"\n") == 3, LIMIT, "two")
+    ctl(server, "tail", session, status=1)
+    check(ctl.err == "execsrvctl: %s: has 2 processes; name one of them: "
+          "p, other?\n" % session, ctl.err)
+    ctl(server, "tail", "77", status=1)
+    check(ctl.err == "execsrvctl: no such session: 77\n", ctl.err)
+    d = connect(server.url)
+    none = lib.session_of(server, d)
+    ctl(server, "tail", none, status=1)
+    check(ctl.err == "execsrvctl: %s: has no process\n" % none, ctl.err)
+    d.close()
     # One that has ended can be read as long as its client could.
     c.call("process/closeStdin", {"processId": "p"})
     c.note("process/closed", "p")

@@ -16,7 +16,7 @@ has_line "$DIR/out" '^execsrvctl [0-9]' || fail "no version"
 expect 0 "$CTL" help stat
 has_line "$DIR/out" '^usage: execsrvctl status$' || fail "no help"
 expect 2 "$CTL" ""
-for wrong in "audit -n 0" "audit -n x" "logs" "logs -f 1" "watch -f" \
+for wrong in "audit -n 0" "audit -n x" "logs" "logs -f --since 1h 1" "watch -f" \
     "sessions -n 1" "status --since 1h" "audit --since x" \
     "audit --since 1parsec" "logs --since 25:00 1" "ps --event x"; do
 	# shellcheck disable=SC2086
@@ -136,7 +136,7 @@ b
 c"
 expect 0 "$CTL" logs -n 1 "$id" p1
 same "the last line" "$(cat "$DIR/out" "$DIR/err")" c
-"$CTL" logs -f -n 1 "$id" p1 >"$DIR/tail" 2>&1 &
+"$CTL" logs -f -n 1 "$id" >"$DIR/tail" 2>&1 &
 tail=$!
 wait_for 10 has_line "$DIR/tail" c || fail "it does not follow"
 for command in logs tail kill; do

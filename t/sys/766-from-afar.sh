@@ -47,6 +47,9 @@ is_told() {
 oops" ]
 }
 wait_for 20 is_told || fail "tail: $(cat "$DIR/out" "$DIR/err")"
+expect 0 "$CTL" tail -u box "$short"
+same "tail of the only one" "$(cat "$DIR/out" "$DIR/err")" "one
+oops"
 expect 0 "$CTL" logs -u box "$short"
 same "logs" "$(cat "$DIR/out")" one
 expect 0 "$CTL" tail --json -u box "$short" p1
