@@ -42,7 +42,7 @@ static const struct {
 } commands[] = {
 #define CTL(name, fn, form, who, option, min, max, arguments, help)	\
 	{ name, ctl_##fn, who, min, max },
-#define LOCAL(name, fn, arguments, help)
+#define LOCAL(name, fn, kinds, arguments, help)
 #include "proto/ctl.def"
 #undef CTL
 #undef LOCAL

@@ -92,7 +92,7 @@ typedef void	 ctl_fn(struct ctl_client *c);
 
 #define CTL(name, fn, form, who, option, min, max, arguments, help)	\
 	ctl_fn ctl_##fn;
-#define LOCAL(name, fn, arguments, help)
+#define LOCAL(name, fn, kinds, arguments, help)
 #include "proto/ctl.def"
 #undef CTL
 #undef LOCAL

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,27 +32,40 @@
 struct options {
 	const char	*dir;
 	struct chooser	 which;		/* another server */
-	bool		 has_which;	/* an option said something of it */
-	bool		 json;
-	bool		 quiet;
-	bool		 follow, wait, check;	/* where they are options */
-	const char	*user;		/* TABLE, kill */
-	const char	*state, *sort, *columns;	/* TABLE */
-	const char	*count, *event, *session, *since;	/* EVENTS */
-	bool		 no_header;
+	bool		 json, quiet;
+	bool		 follow, wait, check, no_header;
+	bool		 wants_help, wants_version;
+	const char	*user, *state, *sort, *columns;
+	const char	*count, *event, *session, *since;
+	uint32_t	 given;		/* bits: rows of opts */
 };
 
 enum form { ONE, ACT, TABLE, STREAM, EVENTS };
-enum who { ANY, OWN, OWNER };	/* OWN: also of other servers */
-enum option_of { NONE, FOLLOW, WAIT, USER, CHECK };
+
+/* Which options a command has. */
+#define OF_ONE		0
+#define OF_ACT		0
+#define OF_STREAM	0
+#define OF_TABLE	1
+#define OF_EVENTS	2
+#define OF_PAST		4
+#define OF_ANY		0
+#define OF_OWNER	0
+#define OF_OWN		8	/* also of other servers */
+#define OF_NONE		0
+#define OF_FOLLOW	16
+#define OF_WAIT		32
+#define OF_USER		64
+#define OF_CHECK	128
+#define OF_EVERY	256
+#define OF_FIRST	512
 
 struct command {
 	const char	*name;
 	int		(*fn)(const struct command *, struct options *, int,
 			    char **);
 	enum form	 form;
-	enum option_of	 option;
-	enum who	 who;
+	unsigned	 kinds;		/* of options */
 	size_t		 min, max;	/* arguments, of CTL rows */
 	const char	*arguments;
 	const char	*help;
@@ -84,17 +98,56 @@ static int	 cmd_version(const struct command *, struct options *, int,
 
 static const struct command	 commands[] = {
 #define CTL(name, fn, form, who, option, min, max, arguments, help)	\
-	{ name, cmd_control, form, option, who, min, max, arguments, help },
-#define LOCAL(name, fn, arguments, help)				\
-	{ name, cmd_##fn, ONE, NONE, ANY, 0, 0, arguments, help },
+	{ name, cmd_control, form, OF_##form | OF_##who | OF_##option,	\
+	    min, max, arguments, help },
+#define LOCAL(name, fn, kinds, arguments, help)				\
+	{ name, cmd_##fn, ONE, kinds, 0, 0, arguments, help },
 #include "proto/ctl.def"
 #undef CTL
 #undef LOCAL
 };
 
+static const struct opt {
+	const char	*name;
+	int		 letter;
+	const char	*value;
+	unsigned	 kinds;
+	const char	*help;
+	size_t		 at;		/* its member of struct options */
+} opts[] = {
+#define CTL_OPT(member, name, letter, value, kinds, help)		\
+	{ name, letter, value, kinds, help, offsetof(struct options, member) },
+#include "proto/ctlopt.def"
+#undef CTL_OPT
+};
+
+#define OPTS		(sizeof(opts) / sizeof(opts[0]))
 #define LINES_MAX	1000000	/* of -n: kept in memory */
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 #define WIDTH		31	/* of a command in the help */
+
+/* Print those of some kinds; whether there are any. */
+static bool
+help_options(unsigned kinds)
+{
+	const struct opt	*row;
+	char			 words[64];
+	bool			 has_any = false;
+
+	for (row = opts; row < opts + OPTS; row++) {
+		if ((row->kinds & kinds) == 0)
+			continue;
+		snprintf(words, sizeof(words), "--%s %s", row->name,
+		    row->value);
+		if (row->letter != 0)
+			printf("  -%c, %-21s %s\n", row->letter, words,
+			    row->help);
+		else
+			printf("      %-21s %s\n", words, row->help);
+		has_any = true;
+	}
+	return has_any;
+}
 
 static void
 execsrvctl_help(void)
@@ -106,11 +159,9 @@ execsrvctl_help(void)
 	puts("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
 	    "       execsrvctl [-R DIR] attach|cp|forward|run|shell|stdio "
 	    "[OPTION...] "
-	    "[ARG...]; see their -h\n\n"
-	    "  -R, --runtime-dir DIR  run directory of the daemon\n"
-	    "      --json             answer in JSON\n"
-	    "  -q, --quiet            print nothing, only set the exit "
-	    "status\n");
+	    "[ARG...]; see their -h\n");
+	help_options(OF_FIRST | OF_EVERY);
+	putchar('\n');
 	for (i = 0; i < COMMANDS; i++) {
 		n = snprintf(words, sizeof(words), "%s %s", commands[i].name,
 		    commands[i].arguments);
@@ -120,19 +171,11 @@ execsrvctl_help(void)
 	}
 }
 
-/* Whether other servers can be asked. */
-static bool
-is_far(const struct command *c)
-{
-	return c->who == OWN || c->fn == cmd_logs || c->fn == cmd_wait;
-}
-
 static void
 print_usage(const struct command *c, FILE *out)
 {
 	fprintf(out, "usage: execsrvctl %s%s%s%s\n", c->name,
-	    c->form == TABLE || c->form == EVENTS || c->fn == cmd_audit ?
-	    " [OPTION...]" : "",
+	    (c->kinds & (OF_TABLE | OF_EVENTS)) != 0 ? " [OPTION...]" : "",
 	    c->arguments[0] != '\0' ? " " : "", c->arguments);
 }
 
@@ -140,34 +183,12 @@ static void
 command_help(const struct command *c)
 {
 	print_usage(c, stdout);
-	printf("\n%c%s.\n", c->help[0] - 'a' + 'A', c->help + 1);
-	if (c->form == TABLE)
-		puts("\n  --user USER      rows of this user only\n"
-		    "  --state STATE    rows in this state only\n"
-		    "  --sort COLUMN    sort by a column; -COLUMN: largest "
-		    "first\n"
-		    "  -o COLUMNS       columns, with commas between, or all\n"
-		    "  --no-header      rows only");
-	if (c->form == EVENTS || c->fn == cmd_audit)
-		puts("\n  --user USER      events of this user, or by this "
-		    "operator\n"
-		    "  --session N      events of the session of this number\n"
-		    "  --event NAME     events of this name");
-	if (c->fn == cmd_audit || c->fn == cmd_logs)
-		printf("%s  --since TIME     from this time on: 10min, 2h, 1d, "
-		    "14:30, 2026-01-31 ...\n"
-		    "  -n LINES         the last lines only\n"
-		    "  -f, --follow     go on with what comes\n",
-		    c->fn == cmd_logs ? "\n" : "");
-	if (is_far(c))
-		puts("\n  -u, --url URL    your sessions on another server: a "
-		    "URL, or a name in the\n                   file of "
-		    "hosts\n"
-		    "  --ca-file FILE   certificates to trust\n"
-		    "  --token-file FILE\n                   bearer token for "
-		    "it");
-	puts("\n  --json           answer in JSON\n"
-	    "  -q, --quiet      print nothing, only set the exit status");
+	printf("\n%c%s.\n\n", c->help[0] - 'a' + 'A', c->help + 1);
+	if (help_options(c->kinds & ~(unsigned)OF_OWN))
+		putchar('\n');
+	if (help_options(c->kinds & OF_OWN))
+		putchar('\n');
+	help_options(OF_EVERY);
 }
 
 /* Say what is wrong, and how the command is used. */
@@ -254,134 +275,85 @@ execsrvctl_finish(int status)
 
 /* --- options --- */
 
-enum {
-	OPT_CA_FILE = 256, OPT_CHECK, OPT_EVENT, OPT_JSON, OPT_NO_HEADER,
-	OPT_SESSION, OPT_SINCE, OPT_SORT, OPT_STATE, OPT_TOKEN_FILE,
-	OPT_USER, OPT_WAIT
-};
+#define LONG		256	/* of opts[i], for getopt_long(3): LONG + i */
 
-#define GLOBALS		"fhn:o:qR:u:V"
-
-static const struct option	 global_options[] = {
-	{ "ca-file", required_argument, NULL, OPT_CA_FILE },
-	{ "check", no_argument, NULL, OPT_CHECK },
-	{ "event", required_argument, NULL, OPT_EVENT },
-	{ "follow", no_argument, NULL, 'f' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "no-header", no_argument, NULL, OPT_NO_HEADER },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "runtime-dir", required_argument, NULL, 'R' },
-	{ "session", required_argument, NULL, OPT_SESSION },
-	{ "since", required_argument, NULL, OPT_SINCE },
-	{ "sort", required_argument, NULL, OPT_SORT },
-	{ "state", required_argument, NULL, OPT_STATE },
-	{ "token-file", required_argument, NULL, OPT_TOKEN_FILE },
-	{ "url", required_argument, NULL, 'u' },
-	{ "user", required_argument, NULL, OPT_USER },
-	{ "version", no_argument, NULL, 'V' },
-	{ "wait", no_argument, NULL, OPT_WAIT },
-	{ NULL, 0, NULL, 0 }
-};
-
-/* Take an option about another server. */
-static bool
-take_which(int opt, struct options *o)
+/* Make the arguments of getopt_long(3) from the rows; letters end with 0. */
+static void
+options_of_rows(struct option long_opts[OPTS + 1], char letters[2 * OPTS + 1])
 {
-	const char	**to = opt == 'u' ? &o->which.url :
-			    opt == OPT_CA_FILE ? &o->which.ca_file :
-			    opt == OPT_TOKEN_FILE ? &o->which.token_file : NULL;
+	size_t	 i;
 
-	if (to == NULL)
-		return false;
-	*to = optarg;
-	return o->has_which = true;
+	memset(long_opts, 0, (OPTS + 1) * sizeof(*long_opts));
+	for (i = 0; i < OPTS; i++) {
+		long_opts[i].name = opts[i].name;
+		long_opts[i].has_arg = opts[i].value[0] != '\0' ?
+		    required_argument : no_argument;
+		long_opts[i].val = LONG + (int)i;
+		if (opts[i].letter == 0)
+			continue;
+		*letters++ = (char)opts[i].letter;
+		if (opts[i].value[0] != '\0')
+			*letters++ = ':';
+	}
+	*letters = '\0';
 }
 
-/* Take an option; false: it is none of ours. */
+/* Take an option as getopt_long(3) returned it; false: it is none of ours. */
 static bool
-take_global(int opt, struct options *o)
+execsrvctl_take(int opt, struct options *o)
 {
-	switch (opt) {
-	case 'f':
-		o->follow = true;
-		return true;
-	case 'n':
-		o->count = optarg;
-		return true;
-	case 'o':
-		o->columns = optarg;
-		return true;
-	case 'q':
-		o->quiet = true;
-		return true;
-	case 'R':
-		o->dir = optarg;
-		return true;
-	case OPT_EVENT:
-		o->event = optarg;
-		return true;
-	case OPT_JSON:
-		o->json = true;
-		return true;
-	case OPT_CHECK:
-		o->check = true;
-		return true;
-	case OPT_NO_HEADER:
-		o->no_header = true;
-		return true;
-	case OPT_SESSION:
-		o->session = optarg;
-		return true;
-	case OPT_SINCE:
-		o->since = optarg;
-		return true;
-	case OPT_SORT:
-		o->sort = optarg;
-		return true;
-	case OPT_STATE:
-		o->state = optarg;
-		return true;
-	case OPT_USER:
-		o->user = optarg;
-		return true;
-	case OPT_WAIT:
-		o->wait = true;
-		return true;
-	default:
-		return take_which(opt, o);
+	const bool	 yes = true;
+	size_t		 i = 0;
+
+	while (i < OPTS && opt != opts[i].letter && opt != LONG + (int)i)
+		i++;
+	if (i == OPTS)
+		return false;
+	if (opts[i].value[0] == '\0')
+		memcpy((char *)o + opts[i].at, &yes, sizeof(yes));
+	else
+		memcpy((char *)o + opts[i].at, &optarg, sizeof(optarg));
+	o->given |= (uint32_t)1 << i;
+	return true;
+}
+
+static void
+refuse_options(const struct command *c, const struct options *o)
+{
+	const struct opt	*row;
+
+	for (row = opts; row < opts + OPTS; row++) {
+		if ((o->given & (uint32_t)1 << (row - opts)) == 0 ||
+		    (row->kinds & (c->kinds | OF_FIRST | OF_EVERY)) != 0)
+			continue;
+		exit(row->letter != 0 ?
+		    wrong_use(c, "it has no option -%c", row->letter) :
+		    wrong_use(c, "it has no option --%s", row->name));
 	}
 }
 
 /*
- * Read options that all commands have, before or after the name (c is then
- * NULL); form is how getopt(3) begins.  The other arguments begin at optind.
+ * Read the options before (c is NULL) or after the name of a command, which
+ * must have them.  The other arguments begin at optind.
  */
 static void
-read_globals(const struct command *c, int argc, char **argv, const char *form,
-    struct options *o)
+read_options(const struct command *c, int argc, char **argv, struct options *o)
 {
-	char	*first = argv[0], name[64];
-	int	 opt;
+	struct option	 long_opts[OPTS + 1];
+	char		*first = argv[0], name[64];
+	char		 form[2 * OPTS + 2] = "+";
+	int		 opt;
 
+	options_of_rows(long_opts, form + 1);
 	/* What getopt(3) says of a wrong one begins so. */
 	snprintf(name, sizeof(name), "execsrvctl%s%s", c != NULL ? ": " : "",
 	    c != NULL ? c->name : "");
 	argv[0] = name;
 	optind = 0;			/* glibc: start again */
-	while ((opt = getopt_long(argc, argv, form, global_options,
-	    NULL)) != -1) {
-		if (take_global(opt, o))
+	while ((opt = getopt_long(argc, argv, c != NULL ? form + 1 : form,
+	    long_opts, NULL)) != -1) {
+		if (execsrvctl_take(opt, o))
 			continue;
-		if (opt == 'h') {
-			if (c != NULL)
-				command_help(c);
-			else
-				execsrvctl_help();
-			exit(execsrvctl_finish(EXIT_OK));
-		}
-		if (opt == 'V')
-			exit(cmd_version(NULL, o, 0, NULL));
 		if (c != NULL)
 			print_usage(c, stderr);
 		else
@@ -389,6 +361,17 @@ read_globals(const struct command *c, int argc, char **argv, const char *form,
 		exit(EXIT_USAGE);
 	}
 	argv[0] = first;
+	if (o->wants_help) {
+		if (c != NULL)
+			command_help(c);
+		else
+			execsrvctl_help();
+		exit(execsrvctl_finish(EXIT_OK));
+	}
+	if (o->wants_version)
+		exit(cmd_version(NULL, o, 0, NULL));
+	if (c != NULL)
+		refuse_options(c, o);
 }
 
 /* The last output.  0, or -1, having said why. */
@@ -428,7 +411,7 @@ go_far(struct options *o)
 static int
 cmd_config(const struct command *c, struct options *o, int argc, char **argv)
 {
-	read_globals(c, argc, argv, GLOBALS, o);
+	read_options(c, argc, argv, o);
 	argc -= optind;
 	argv += optind;
 	if (argc < 1 || (strcmp(argv[0], "check") != 0 &&
@@ -491,7 +474,7 @@ cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 {
 	/* After the name; c is NULL for the option --help. */
 	if (c != NULL) {
-		read_globals(c, argc, argv, GLOBALS, o);
+		read_options(c, argc, argv, o);
 		if (optind != argc)
 			return wrong_use(c, "too many arguments");
 	}
@@ -661,7 +644,7 @@ cmd_logs(const struct command *c, struct options *o, int argc, char **argv)
 	char			*only = NULL;
 	int			 status = EXIT_OK;
 
-	read_globals(c, argc, argv, GLOBALS, o);
+	read_options(c, argc, argv, o);
 	memset(&look, 0, sizeof(look));
 	if (read_part(c, o, &look.since, &look.last) == -1)
 		return EXIT_USAGE;
@@ -697,7 +680,7 @@ cmd_audit(const struct command *c, struct options *o, int argc, char **argv)
 	char			*path;
 	int			 status;
 
-	read_globals(c, argc, argv, GLOBALS, o);
+	read_options(c, argc, argv, o);
 	if (events_options(c, o, &look) == -1)
 		return EXIT_USAGE;
 	if (hush(o) == -1)
@@ -712,51 +695,21 @@ cmd_audit(const struct command *c, struct options *o, int argc, char **argv)
 	return execsrvctl_finish(status);
 }
 
-static const char *
-wrong_option(const struct command *c, const struct options *o)
-{
-	if (o->has_which && !is_far(c))
-		return "--url, --ca-file or --token-file";
-	if (o->follow && c->option != FOLLOW)
-		return "-f";
-	if (o->wait && c->option != WAIT)
-		return "--wait";
-	if (o->check && c->option != CHECK)
-		return "--check";
-	if (o->user != NULL && c->option != USER && c->form != TABLE &&
-	    c->form != EVENTS)
-		return "--user";
-	if (c->form == EVENTS)
-		return o->follow || o->count != NULL || o->since != NULL ?
-		    "-f, -n or --since" : NULL;
-	if (o->count != NULL || o->event != NULL || o->session != NULL ||
-	    o->since != NULL)
-		return o->count != NULL ? "-n" : o->event != NULL ? "--event" :
-		    o->session != NULL ? "--session" : "--since";
-	if (c->form == TABLE)
-		return NULL;
-	return o->state != NULL ? "--state" : o->sort != NULL ? "--sort" :
-	    o->columns != NULL ? "-o" : o->no_header ? "--no-header" : NULL;
-}
-
 static int
 cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 {
 	bool		 is_all, is_only;
-	const char	*wrong;
 	size_t		 n;
 
-	read_globals(c, argc, argv, GLOBALS, o);
+	read_options(c, argc, argv, o);
 	n = (size_t)(argc - optind);
-	if ((wrong = wrong_option(c, o)) != NULL)
-		return wrong_use(c, "it has no option %s", wrong);
-	is_all = o->user != NULL && c->option == USER;
+	is_all = o->user != NULL && (c->kinds & OF_USER) != 0;
 	if (n > c->max || (is_all && n > 0))
 		return wrong_use(c, "too many arguments");
 	is_only = c->form == STREAM && n == 1;
 	if (n < c->min && !is_all && !is_only)
 		return wrong_use(c, "an argument is missing");
-	if (hush(o) == -1 || (is_far(c) && go_far(o) == -1))
+	if (hush(o) == -1 || ((c->kinds & OF_OWN) != 0 && go_far(o) == -1))
 		return EXIT_OTHER;
 	if (c->form == EVENTS)
 		return execsrvctl_finish(watch(c, o));
@@ -770,7 +723,7 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 static int
 cmd_ready(const struct command *c, struct options *o, int argc, char **argv)
 {
-	read_globals(c, argc, argv, GLOBALS, o);
+	read_options(c, argc, argv, o);
 	if (optind != argc)
 		return wrong_use(c, "too many arguments");
 	if (hush(o) == -1)
@@ -783,7 +736,7 @@ cmd_wait(const struct command *c, struct options *o, int argc, char **argv)
 {
 	size_t	 n;
 
-	read_globals(c, argc, argv, GLOBALS, o);
+	read_options(c, argc, argv, o);
 	n = (size_t)(argc - optind);
 	if (n < 1 || n > 2)
 		return wrong_use(c, n < 1 ? "an argument is missing" :
@@ -825,7 +778,7 @@ main(int argc, char **argv)
 		perror("execsrvctl: /dev/null");
 		return EXIT_OTHER;
 	}
-	read_globals(NULL, argc, argv, "+" GLOBALS, &o);
+	read_options(NULL, argc, argv, &o);
 	if (optind == argc)
 		return wrong_use(NULL, "a command is missing");
 	argc -= optind;

@@ -55,6 +55,14 @@ for option in -b -d -n; do
 done
 completed execsrvctl tail -
 offers -f
+# Options of the rows: those of the help, which refuses no other than the parser.
+for command in sessions ps settings kill tail logs audit watch ready wait upgrade \
+    drain; do
+	"$CTL" "$command" -h | grep -oE '^ +(-[a-z], )?--[a-z-]+' |
+	    grep -oE -- '-[a-z-]+' | sort >"$DIR/help"
+	completed execsrvctl "$command" -
+	same "$command" "$(sort "$DIR/out")" "$(cat "$DIR/help")"
+done
 completed execsrvctl sandbox explain --
 offers --cwd
 completed execsrvctl signal 1 2 T
@@ -105,6 +113,17 @@ offers "$session"
 ! grep -q '^-' "$DIR/out" || fail "options among sessions"
 completed execsrvctl kill -
 offers --url
+completed execsrvctl sessions --sort ""
+offers cpu_ms
+offers -cpu_ms
+completed execsrvctl ps -o process,st
+offers process,state
+completed execsrvctl sessions --state d
+offers detached
+completed execsrvctl sessions --user ro
+offers root
+completed execsrvctl logs --since 1h ""
+offers "$session"
 completed execsrvctl kill "$session" ""
 offers p1
 completed execsrvctl attach "$session/"

@@ -754,7 +754,7 @@ static const struct {
 #define OWNER	true, false
 #define CTL(name, fn, form, who, option, min, max, arguments, help)	\
 	{ name, min, max, who },
-#define LOCAL(name, fn, arguments, help)
+#define LOCAL(name, fn, kinds, arguments, help)
 #include "proto/ctl.def"
 #undef CTL
 #undef LOCAL
