@@ -555,7 +555,7 @@ def operators():
         refused(503, attach_by, a, x.bundle, reason="pod_draining")
         attach_by(b, x.bundle)
         found(a)                            # while it drains
-        check(b.ctl("undrain", hub="hub-a")[1]["ok"], "undrain")
+        check(a.ctl("undrain", hub="hub-a")[1]["ok"], "its own name")
         check(a.ask("GET", "/readyz").status == 200, "ready")
         for words, status in ((["drain", "--hub", "hub-b"], 0),
                               (["undrain", "--hub", "hub-b"], 0),
