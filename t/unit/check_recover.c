@@ -286,6 +286,20 @@ START_TEST(test_round)
 }
 END_TEST
 
+/* Lost by a call of the caller's: a turn has to come at once. */
+START_TEST(test_lost_between)
+{
+	start();
+	to_connecting();
+	ck_assert_int_eq(execsrv_lose(x, EXECSRV_WHY_CONNECT, "gone"), -1);
+	ck_assert_int_eq(x->state, EXECSRV_LOST);
+	ck_assert_int_eq(execsrv_wait_ms(x), 0);
+	ck_turn(EXECSRV_WAITING);
+	ck_assert_int_gt(execsrv_wait_ms(x), 0);
+	stop();
+}
+END_TEST
+
 START_TEST(test_open_to_gone)
 {
 	start();
@@ -1079,6 +1093,7 @@ recover_suite(void)
 			tcase_add_loop_test_raise_signal(t, test_no_moves,
 			    SIGABRT, i, i + 1);
 	tcase_add_test(t, test_round);
+	tcase_add_test(t, test_lost_between);
 	tcase_add_test(t, test_open_to_gone);
 	tcase_add_loop_test(t, test_deadline, 0, 4);
 	tcase_add_loop_test(t, test_deadline_exact, 0, 2);
