@@ -8,12 +8,6 @@ ENDED = 40
 MANY = 700
 
 
-def used(pid):
-    """Nanoseconds of processor time (sched-stats)."""
-    with open("/proc/%d/schedstat" % pid, encoding="ascii") as f:
-        return int(f.read().split()[0])
-
-
 def start(client, name):
     client.start(name, "sh", "-c", "sleep 100000 & wait",
                  env={"PATH": os.environ["PATH"]})
@@ -25,14 +19,14 @@ def cost(server, client):
         start(client, "e%d" % n)
     worker = server.worker_of(server.pid_of(client, "e0"))
     kids = lib.children(server.pid_of(client, "e0"))
-    before = used(worker)
+    before = lib.used(worker)
     for n in range(ENDED):
         client.call("process/terminate", processId="e%d" % n)
         lib.check(client.note("e%d" % n, "process/closed"), "e%d stays" % n)
     lib.check(lib.wait_until(lambda: not any(map(lib.lives, kids))),
               "what it started stays")
     client.notes.clear()
-    return (used(worker) - before) / ENDED / 1e6
+    return (lib.used(worker) - before) / ENDED / 1e6
 
 
 with lib.Server(unix=True) as server:

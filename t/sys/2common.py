@@ -175,6 +175,11 @@ def all_pids():
     return [int(p) for p in os.listdir("/proc") if p.isdigit()]
 
 
+def used(pid):
+    """Nanoseconds of processor time of its main thread (sched-stats)."""
+    return int(read_proc(pid, "schedstat").split()[0])
+
+
 def children(pid):
     return [p for p in all_pids() if (stat_of(p) or (0, 0))[1] == pid]
 

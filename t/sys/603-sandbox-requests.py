@@ -2,7 +2,6 @@
 import importlib
 import os
 import sys
-import time
 
 sys.dont_write_bytecode = True
 box = importlib.import_module("6common")
@@ -397,29 +396,33 @@ def burst(client, ws, both, inside, n, seen):
     return len(sent)
 
 
-def largest(client):
+def largest(server, client):
     """
     As many rules as a plan may have, with paths as long as they may be, and
-    longer: what is asked behind it is answered soon.
+    longer: what is asked behind it is answered soon. That is a matter of what
+    the worker does before, whoever else computes here.
     """
+    client.start("any", "/bin/sleep", "1000", cwd="/")
+    worker = server.worker_of(server.pid_of(client, "any"))
+    client.call("process/terminate", processId="any")
     for access, count, size in ((box.DENY, 2000, 200), (box.WRITE, 400, 200),
                                 (box.DENY, 2000, 2000)):
         where = ["/" + ("d" * 63 + "/") * (size // 64) + "%d" % i
                  for i in range(count)]
         policy = box.sandbox(box.special("root", "read"), *[
             box.at(path, access, skip=True) for path in where], cwd="/")
-        waited = []
+        took = []
         for _ in range(5):
+            began = lib.used(worker)
             sent = client.send("fs/getMetadata", path=uri("/"),
                                sandbox=policy)
-            began = time.monotonic()
             client.call("fs/getMetadata", path=uri("/"))
-            waited.append(time.monotonic() - began)
+            took.append((lib.used(worker) - began) / 1e9)
             box.refused(client.answer, sent)
         print("behind %d of %s, %d bytes: %.1f to %.1f ms" % (
-            count, access, size, min(waited) * 1000, max(waited) * 1000))
-        lib.check(min(waited) < 0.1 * lib.SCALE,
-                  "a plan of %d rules: %s" % (count, waited))
+            count, access, size, min(took) * 1000, max(took) * 1000))
+        lib.check(min(took) < 0.1 * lib.SCALE,
+                  "a plan of %d rules: %s" % (count, took))
 
 
 total = 0
@@ -428,7 +431,7 @@ for kind in box.chosen():
         if not box.can(kind, client):
             continue
         if kind.uid == os.geteuid():
-            largest(client)
+            largest(server, client)
         total += writes(kind, client)
         total += reads(kind, client)
         if not kind.alone:
