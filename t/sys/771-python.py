@@ -96,6 +96,11 @@ def commands(url, is_ours):
                   "cat")
         else:
             raises(execsrv.ExecsrvError, s.run, ["cat"], input=b"a")
+
+            def closes():
+                with s.Popen(["cat"], stdin=PIPE, stdout=PIPE) as p:
+                    p.stdin.close()
+            raises(execsrv.ExecsrvError, closes)
         check(is_ours == s.can("execsrvProcessCloseStdin"), is_ours)
         e = raises(execsrv.CalledProcessError, s.run, ["false"], check=True)
         check(e.returncode == 1, e)

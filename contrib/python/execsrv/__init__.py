@@ -265,9 +265,10 @@ class _Input(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            super().close()
+            # It stays open where that cannot be done: for __exit__ to know.
             if not self._p._is_closed and self._p.session._core.x:
                 self._p._handle.close_stdin()
+            super().close()
 
 
 class Popen(Events):
