@@ -16,6 +16,7 @@
 #include "worker/conn/token_auth.h"
 #include "worker/conn/upgrade.h"
 #include "worker/http/http_link.h"
+#include "worker/os/idlemem.h"
 #include "worker/os/pcgroup.h"
 #include "worker/os/privdrop.h"
 #include "worker/os/proctitle.h"
@@ -296,6 +297,7 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 	/* Now: the session's user may lack access to its directory. */
 	exe.http = http_link_program();
 	exe.proxy = proxy_link_program();
+	idlemem_keep();
 	warm_up();
 	/* Let the kernel reap the probe. */
 	signal(SIGCHLD, SIG_IGN);

@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "common/trick.h"
+
+#define KEEP		(4 * 1024 * 1024)	/* free, at the heap's end */
+#define BLOCK		(2 * 1024 * 1024)	/* frames of 1 MiB, in base64 */
 #define STACK_DEPTH	((uintptr_t)96 * 1024)	/* what is looked at */
 #define STACK_LEFT	((uintptr_t)1024)	/* for our own calls */
 
@@ -30,4 +34,14 @@ idlemem_give_back(void)
 {
 	malloc_trim(0);
 	give_back_stack();
+}
+
+/* Setting one keeps glibc from adapting both, so both are set. */
+void
+idlemem_keep(void)
+{
+	if (!HAS_TRICK(keptheap))
+		return;
+	(void)mallopt(M_TRIM_THRESHOLD, KEEP);
+	(void)mallopt(M_MMAP_THRESHOLD, BLOCK);
 }
