@@ -92,7 +92,7 @@ said "no such session: $session"
 expect 1 "$CTL" show -u box 1234567890
 said "no such session: 1234567890"
 expect 2 "$CTL" status -u box
-said "it has no option --url"
+said "it has no option -u"
 expect 1 "$CTL" ps -u nobody
 said "nobody: not a URL"
 
