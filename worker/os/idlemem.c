@@ -4,12 +4,12 @@
 
 #include <malloc.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "common/trick.h"
 
-#define KEEP		(4 * 1024 * 1024)	/* free, at the heap's end */
-#define BLOCK		(2 * 1024 * 1024)	/* frames of 1 MiB, in base64 */
+#define BLOCK		((size_t)2 * 1024 * 1024)
 #define STACK_DEPTH	((uintptr_t)96 * 1024)	/* what is looked at */
 #define STACK_LEFT	((uintptr_t)1024)	/* for our own calls */
 
@@ -36,12 +36,18 @@ idlemem_give_back(void)
 	give_back_stack();
 }
 
-/* Setting one keeps glibc from adapting both, so both are set. */
+/*
+ * The first large block that is freed has glibc keep twice as much, and larger
+ * ones later more.  With mallopt(3) there would be one limit for good: answers
+ * of 8 MiB took three times as long.
+ */
 void
 idlemem_keep(void)
 {
+	void	*volatile block;
+
 	if (!HAS_TRICK(keptheap))
 		return;
-	(void)mallopt(M_TRIM_THRESHOLD, KEEP);
-	(void)mallopt(M_MMAP_THRESHOLD, BLOCK);
+	block = malloc(BLOCK);
+	free(block);
 }

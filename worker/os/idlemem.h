@@ -5,7 +5,7 @@
 void	 idlemem_give_back(void);
 
 /*
- * Until then keep what is free, up to 4 MiB: otherwise glibc gives it back in
+ * Until then keep what is free, 4 MiB or more: otherwise glibc gives it back in
  * the midst of a burst, and each page is faulted in again.  Once, also for all
  * that are forked.
  */
