@@ -400,7 +400,8 @@ client_take(struct client *c, struct msg *m)
 		if (f.op == OP_PING)
 			send_pong(c, m->text, m->len);
 		else if (f.op == OP_CLOSE)
-			errx(1, "close frame %.*s", (int)m->len, m->text);
+			errx(1, "closed by the server: %.*s", m->len < 2 ? 0 :
+			    (int)m->len - 2, m->text + 2);
 		else if (f.op <= OP_TEXT &&
 		    ((f.op == OP_TEXT && f.fin) || add_part(c, &f, m))) {
 			msg_classify(m);
