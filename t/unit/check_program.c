@@ -124,8 +124,8 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-	Suite	*s = suite_create("program");
-	TCase	*t = tcase_create("program");
+	Suite	*s;
+	TCase	*t;
 	SRunner	*r;
 	int	 failed;
 
@@ -133,6 +133,8 @@ main(int argc, char **argv)
 		program_find(argv[1], answer, sizeof(answer));
 		return fputs(answer, stdout) == EOF;
 	}
+	s = suite_create("program");
+	t = tcase_create("program");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_beside);
