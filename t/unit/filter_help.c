@@ -188,7 +188,7 @@ filter_kills_foreign(void (*install)(void))
 
 	ck_assert_int_ne(pid, -1);
 	if (pid == 0) {
-		/* Where the kernel has no such calls; a sanitizer would exit. */
+		/* Of kernels without such calls; a sanitizer would exit. */
 		signal(SIGSEGV, SIG_DFL);
 		begin(install);
 		call_foreign();
