@@ -203,12 +203,16 @@ def again(server):
 def stopped(server):
     """A signal in the middle: whole files, and no other."""
     there, here = tree([2000] * 400)
-    for words, to in ((":" + there, here), here), \
-            ((there, ":" + here + "2"), here + "2"):
-        child = subprocess.Popen([CTL, "cp", "-r", "-u", server.url, *words])
-        wait_for(lambda to=to: len(glob.glob(to + "/???")) > 20, LIMIT, "files")
+    for n in range(16):
+        to = "%s%d" % (here, n)
+        child = subprocess.Popen([CTL, "cp", "-r", "-u", server.url, *(
+            (":" + there, to) if n % 2 else (there, ":" + to))])
+        wait_for(lambda to=to, n=n: len(glob.glob(to + "/???")) > 10 * n,
+                 LIMIT, "files")
         child.send_signal(signal.SIGINT)
         check(child.wait(LIMIT) in (0, -signal.SIGINT), child.returncode)
+        check(set(os.listdir(to)) <= set(os.listdir(there)),
+              "%s" % os.listdir(to))
         for name in os.listdir(to):
             with open("%s/%s" % (there, name), "rb") as f, \
                     open("%s/%s" % (to, name), "rb") as g:
