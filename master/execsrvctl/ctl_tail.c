@@ -219,9 +219,7 @@ complain_of_many(const char *session, struct table *t)
 
 	fprintf(stderr, "execsrvctl: %s: has %zu processes; name one of them: ",
 	    session, table_rows(t));
-	while (table_rows(t) > 0 &&
-	    (name = strdup(table_cell(t, "process"))) != NULL) {
-		(void)!table_drop(t, "process", name);
+	while ((name = table_take(t, "process")) != NULL) {
 		execsrv_printable(name);
 		fprintf(stderr, "%s%s", sep, name);
 		sep = ", ";

@@ -77,11 +77,9 @@ show_outputs(const struct logs_look *look)
 	q.narg = 1;
 	status = control_ask(&q, &t, NULL, &e);
 	control_complain(&e);
-	while (t != NULL && table_rows(t) > 0 &&
-	    (process = strdup(table_cell(t, "process"))) != NULL) {
+	while (t != NULL && (process = table_take(t, "process")) != NULL) {
 		r = show_output(look, process);
 		status = status == EXIT_OK ? r : status;
-		(void)!table_drop(t, "process", process);
 		free(process);
 	}
 	table_free(&t);

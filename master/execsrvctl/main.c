@@ -572,17 +572,13 @@ kill_user(const struct command *c, const struct options *o)
 		return status;
 	}
 	(void)!table_keep(t, "user", number);
-	while (table_rows(t) > 0) {
-		one = strdup(table_cell(t, "session"));
-		if (one == NULL) {
-			status = EXIT_OTHER;
-			break;
-		}
+	while ((one = table_take(t, "session")) != NULL) {
 		r = ask_and_print(c, o, 1, &one);
 		status = status == EXIT_OK ? r : status;
-		(void)!table_drop(t, "session", one);
 		free(one);
 	}
+	if (table_rows(t) > 0)
+		status = EXIT_OTHER;
 	table_free(&t);
 	return status;
 }

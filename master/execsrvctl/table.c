@@ -435,15 +435,15 @@ table_sort_by(struct table *t, const char *name)
 
 /* --- rows and columns left out --- */
 
-static int
-filter(struct table *t, const char *name, const char *value, bool is_kept)
+int
+table_keep(struct table *t, const char *name, const char *value)
 {
 	size_t	 column = table_column(t, name, strlen(name)), i, n = 0;
 
 	if (column == t->ncolumns)
 		return -1;
 	for (i = 0; i < t->nrows; i++)
-		if ((strcmp(t->rows[i][column], value) == 0) == is_kept)
+		if (strcmp(t->rows[i][column], value) == 0)
 			t->rows[n++] = t->rows[i];
 		else
 			free_cells(t->ncolumns, t->rows[i]);
@@ -451,16 +451,17 @@ filter(struct table *t, const char *name, const char *value, bool is_kept)
 	return 0;
 }
 
-int
-table_keep(struct table *t, const char *name, const char *value)
+char *
+table_take(struct table *t, const char *name)
 {
-	return filter(t, name, value, true);
-}
+	const char	*cell = table_cell(t, name);
+	char		*taken;
 
-int
-table_drop(struct table *t, const char *name, const char *value)
-{
-	return filter(t, name, value, false);
+	if (cell == NULL || (taken = strdup(cell)) == NULL)
+		return NULL;
+	free_cells(t->ncolumns, t->rows[0]);
+	memmove(t->rows, t->rows + 1, --t->nrows * sizeof(*t->rows));
+	return taken;
 }
 
 static void

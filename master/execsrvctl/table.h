@@ -34,10 +34,8 @@ int		 table_add(struct table *t, size_t n, char *const *cells)
 int		 table_sort(struct table *t) MUST_CHECK;
 int		 table_sort_by(struct table *t, const char *name) MUST_CHECK;
 
-/* Keep, or drop, only the rows with this value.  -1: no such column. */
+/* Keep only the rows with this value.  -1: no such column. */
 int		 table_keep(struct table *t, const char *name,
-		    const char *value) MUST_CHECK;
-int		 table_drop(struct table *t, const char *name,
 		    const char *value) MUST_CHECK;
 
 /* Keep these columns (A,B), in this order.  NULL, or what is not there. */
@@ -51,6 +49,12 @@ void		 table_print_names(const struct table *t, FILE *out);
  */
 int		 table_add_load(struct table *t, const struct table *before,
 		    uint64_t ms) MUST_CHECK;
+
+/*
+ * Take a cell of the first row, which is removed.  malloc'd, or NULL: there is
+ * no row or column, or no memory.
+ */
+char		*table_take(struct table *t, const char *name);
 
 /* Put the columns of these names (up to a NULL) before the others. */
 void		 table_prefer(struct table *t, const char *const *names);

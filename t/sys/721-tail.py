@@ -96,6 +96,7 @@ def kept():
     ctl(server, "ps", "-f", status=2)
     # Without a name: the only process, or those that there are.
     check(both(session)[0] == b"one\n\x00\xff\x1b[2J\n", "the only one")
+    check(both(session) == both(session, "p"), "and nothing else is said")
     start_echo(c, "other\x1b")
     wait_for(lambda: ctl(server, "ps", session).count(b"\n") == 3, LIMIT, "two")
     ctl(server, "tail", session, status=1)

@@ -142,13 +142,31 @@ END_TEST
 START_TEST(test_keep)
 {
 	struct table	*s = make_sessions(NULL);
+	char		*cell;
 
 	ck_assert_int_eq(table_keep(s, "nothing", "1"), -1);
 	ck_assert_int_eq(table_keep(s, "user", "7"), 0);
 	ck_assert_uint_eq(table_rows(s), 2);
-	ck_assert_int_eq(table_drop(s, "session", "1"), 0);
+	ck_assert_str_eq(cell = table_take(s, "session"), "1");
+	free(cell);
 	ck_assert_ptr_null(table_pick(s, "session"));
 	ck_json(&s, "[{\"session\":3}]\n");
+}
+END_TEST
+
+START_TEST(test_take)
+{
+	static const char *const	 users[] = { "7", "8", "7" };
+	struct table			*s = make_sessions(NULL);
+	char				*cell;
+	size_t				 i = 0;
+
+	ck_assert_ptr_null(table_take(s, "nothing"));
+	for (; (cell = table_take(s, "user")) != NULL; i++, free(cell))
+		ck_assert_str_eq(cell, users[i]);
+	ck_assert_uint_eq(i, 3);
+	ck_assert_uint_eq(table_rows(s), 0);
+	table_free(&s);
 }
 END_TEST
 
@@ -519,6 +537,7 @@ table_suite(void)
 	tcase_add_test(tc, test_ms_and_kib);
 	tcase_add_test(tc, test_pick);
 	tcase_add_test(tc, test_keep);
+	tcase_add_test(tc, test_take);
 	tcase_add_test(tc, test_sort_by);
 	tcase_add_test(tc, test_load);
 	tcase_add_test(tc, test_columns);
