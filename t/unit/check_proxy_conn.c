@@ -77,7 +77,8 @@ START_TEST(test_other_server)
 	px_ck_got(px.server, PX_SENT);
 	px_put(px.server, PX_OK);
 	px_ck_got(px.client, PX_OK);
-	px_put(px.client, "GET http://b.test/ HTTP/1.1\r\nHost: b.test\r\n\r\n");
+	px_put(px.client,
+	    "GET http://b.test/ HTTP/1.1\r\nHost: b.test\r\n\r\n");
 	px_found((const struct netaddr[]){ { AF_INET, { 192, 0, 2, 1 } } }, 1);
 	ck_assert(px_is_over(px.server));
 	px_connected(0);
@@ -216,7 +217,8 @@ START_TEST(test_body)
 	    "Content-Length: 1000000\r\n\r\n");
 	px_carry(px.client, px.server);
 	px_put(px.server, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-	px_ck_got(px.client, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+	px_ck_got(px.client,
+	    "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
 	px_carry(px.server, px.client);
 	/* The next one is a request again. */
 	px_put(px.client, PX_GET);
@@ -272,8 +274,9 @@ START_TEST(test_bad_body)
 	px_found((const struct netaddr[]){ { AF_INET, { 192, 0, 2, 1 } } }, 1);
 	px_connected(0);
 	px_put(px.client, "1\r\na\r\nx\r\n");
-	px_ck_got(px.client, "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain"
-	    "\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+	px_ck_got(px.client, "HTTP/1.1 400 Bad Request\r\n"
+	    "content-type: text/plain\r\ncontent-length: 0\r\n"
+	    "connection: close\r\n\r\n");
 	px_ck_got(px.server, "POST / HTTP/1.1\r\nHost: a.test\r\n"
 	    "Transfer-Encoding: chunked\r\n\r\n");
 	ck_assert(px_is_over(px.server) && px_is_over(px.client));

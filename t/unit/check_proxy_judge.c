@@ -82,7 +82,8 @@ START_TEST(test_socks_method)
 	px.net.rules.is_limited = true;
 	greet();
 	socks_name("a.test");
-	px_ck_did("deny by mode (method_not_allowed): socks a.test:443 general");
+	px_ck_did("deny by mode (method_not_allowed): "
+	    "socks a.test:443 general");
 	px_ck_got_bytes(px.client, REPLY("\2"), 10);
 }
 END_TEST
@@ -222,7 +223,8 @@ START_TEST(test_asked)
 
 	px.net.rules.asks = true;
 	c = px_start(IPC__PROXY_KIND__PROXY_HTTP, 0);
-	px_put(px.client, "CONNECT c.test:443 HTTP/1.1\r\nHost: c.test:443\r\n\r\n");
+	px_put(px.client,
+	    "CONNECT c.test:443 HTTP/1.1\r\nHost: c.test:443\r\n\r\n");
 	px_ck_did("ask 1 connect c.test:443");
 	proxy_conn_answer(&px.net, 0, IPC__PROXY_VERDICT__PROXY_ALLOW, "");
 	proxy_conn_answer(&px.net, 2, IPC__PROXY_VERDICT__PROXY_ALLOW, "");
@@ -283,7 +285,8 @@ START_TEST(test_upstream)
 	px_ck_did("allow by rules (allow): connect CONNECT a.test:443; "
 	    "find a.test; connect 192.0.2.9:3128");
 	px_connected(0);
-	px_ck_got(px.server, "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n"
+	px_ck_got(px.server,
+	    "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n"
 	    "Proxy-Authorization: Basic dTpw\r\n\r\n");
 	px_ck_got(px.client, "");
 	if (_i == 0) {

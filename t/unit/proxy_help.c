@@ -153,8 +153,8 @@ px_start(Ipc__ProxyKind kind, uint16_t port)
 				    .sin_port = htons(4711) };
 
 	from.sin_addr.s_addr = htonl(0x7f000009);
-	ck_assert_int_eq(proxy_conn_start(&px.net, small_pair(&px.client), &from,
-	    kind, port), 0);
+	ck_assert_int_eq(proxy_conn_start(&px.net, small_pair(&px.client),
+	    &from, kind, port), 0);
 	return TAILQ_FIRST(&px.net.conns);
 }
 
