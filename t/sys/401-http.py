@@ -5,8 +5,8 @@ import os
 import threading
 import time
 
-from client import (RpcError, Server, check, connect, frame, in_time, main,
-                    resume_in, say, wait_for, LIMIT, SCALE)
+from client import (RpcError, Server, check, connect, frame, held_port,
+                    in_time, main, resume_in, say, wait_for, LIMIT, SCALE)
 from upstream import Upstream, answer, certificate, drip
 
 MIB = 1 << 20
@@ -135,9 +135,9 @@ def refused():
         for value in ("x\r\ny: z", "x\ny", "\0", "\x7f"):
             fails(c, up.url, -32602, headers=[dict(header, value=value)])
         check(not up.seen, "a bad request was sent")
-        free = Upstream(lambda r: None)
-        free.close()
-        fails(c, free.url, -32603)
+        port, kept = held_port()
+        with kept:
+            fails(c, "http://127.0.0.1:%d/" % port, -32603)
         fails(c, "http://nobody.invalid/", -32603, seconds=4 * LIMIT)
         check(get(c, up.url)["status"] == 200, "after all that")
 

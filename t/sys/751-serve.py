@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 
-from client import (BUILD, LIMIT, TMP, a_word, check, connect, is_alive,
-                    wait_for, with_word)
+from client import (BUILD, LIMIT, TMP, a_word, check, connect, held_port,
+                    is_alive, wait_for, with_word)
 
 embed = importlib.import_module("75common")
 lib = importlib.import_module("8common")
@@ -233,11 +233,11 @@ async def another_credential(rig):
 
 async def not_registered(rig):
     """Not in time, and not at all: what it waits for, and why it ended."""
-    with socket.create_server(("127.0.0.1", 0)) as dead:
-        port = dead.getsockname()[1]
+    port, kept = held_port()
     rig.registry = type("Nobody", (), {"url": "http://127.0.0.1:%d" % port})
     program = remote(rig, "credential x", "patience 1500")
-    why = await asyncio.to_thread(program.fails, "serve")
+    with kept:
+        why = await asyncio.to_thread(program.fails, "serve")
     lib.in_time("no answer from the registry" in why, why)
     check("was not ready within" in why, why)
     program.end()

@@ -175,9 +175,10 @@ async def over(rig):
 
 async def silent(rig):
     """Servers that are none, that say nothing, and that stop to."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    out, err = await (await Bridge().start("ws://localhost:%d" % port)).end(1)
+    port, kept = client.held_port()
+    with kept:
+        bridge = await Bridge().start("ws://localhost:%d" % port)
+        out, err = await bridge.end(1)
     check(b"refused" in err, err)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = "ws://127.0.0.1:%d" % mute.getsockname()[1]

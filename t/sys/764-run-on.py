@@ -3,11 +3,11 @@ line each is; what became of it all, in a line and a status."""
 import collections
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 
-from client import BUILD, LIMIT, TMP, Server, check, settled, wait_for
+from client import (BUILD, LIMIT, TMP, Server, check, held_port, settled,
+                    wait_for)
 
 CTL = BUILD + "/execsrvctl"
 
@@ -32,11 +32,6 @@ def summary(err, *numbers):
     got = [int(word) for word in last.replace(",", "").split()
            if word.isdigit()]
     check(got == list(numbers), last)
-
-
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 def lines(urls):
@@ -70,9 +65,10 @@ def statuses(urls):
     check([line.split(b": ")[1] for line in err.splitlines()[:-1]] ==
           [b"exit status 7"] * (len(urls) - 1), err)
     summary(err, 1, len(urls), len(urls) - 1, 0, 0)
-    gone = "ws://127.0.0.1:%d" % closed_port()
-    out, err = run("--on", gone, "--on", ",".join(urls), "--", "sh", "-c",
-                   some, status=3)
+    port, kept = held_port()
+    with kept:
+        out, err = run("--on", "ws://127.0.0.1:%d" % port, "--on",
+                       ",".join(urls), "--", "sh", "-c", some, status=3)
     summary(err, 0, len(urls) + 1, len(urls), 1, 0)
     check(b"refused" in err, err)
     out, err = run("--on", urls[0], "--", "/no/such", status=3)

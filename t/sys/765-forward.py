@@ -7,8 +7,8 @@ import socket
 import subprocess
 import threading
 
-from client import (BUILD, LIMIT, Server, TMP, check, descendants, is_alive,
-                    main, rss, wait_for)
+from client import (BUILD, LIMIT, Server, TMP, check, descendants, held_port,
+                    is_alive, main, rss, wait_for)
 from relay import Relay
 
 BULK = 24 << 20
@@ -190,14 +190,14 @@ def slow():
 def refused():
     """Errors are of one connection, or of the beginning."""
     server = Server()
-    closed, name = listen(None)
-    closed.close()
+    port, kept = held_port()
     for option in "-L", "-R":
-        forward = Forward(server, option, "0:" + name)
+        forward = Forward(server, option, "0:127.0.0.1:%d" % port)
         check(read_all(dial(forward.doors[0])) == b"", "it is closed")
         check(read_all(dial(forward.doors[0])) == b"", "and once more")
         errors = forward.end()
         check(errors.count("Connection refused") == 2, errors)
+    kept.close()
     taken, name = listen(None)
     for option, spec, want in (
             ("-L", name + ":localhost:1", "Address already in use"),

@@ -123,7 +123,7 @@ async def nobody_listens(rig):
     if not lib.reference:
         await lib.until(lambda: "registry %s: Connection refused" %
                         rig.registry.url in program.log(), what="the reason")
-    await rig.registry.start(rig.registry.port)
+    await rig.registry.start()
     await rig.linked(program=program)
     await rig.probe()
 

@@ -117,7 +117,7 @@ async def nobody_listens(rig):
     await s.start("p", "sleep", "600")
     await rig.registry.stop()
     await asyncio.sleep(2.5)
-    await rig.registry.start(rig.registry.port)
+    await rig.registry.start()
     await rig.linked(after=1)
     check(len(rig.registry.seen("register")) == 1, "registered again")
     again = await rig.session(resume=s.session)

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 
-from client import LIMIT, TMP, check, skip, wait_for
+from client import LIMIT, TMP, check, held_port, skip, wait_for
 
 lib = importlib.import_module("8hub")
 
@@ -28,7 +28,8 @@ class Nats:
 
     def __init__(self, config="", starts=True):
         self.dir = tempfile.mkdtemp(dir=TMP)
-        self.config, self.port, self.process = config, -1, None
+        self.config, self.process = config, None
+        self.port, self.kept = held_port()
         if starts:
             self.start()
 
@@ -44,17 +45,15 @@ class Nats:
                  "-c", path, "-a", "127.0.0.1", "-p", str(self.port),
                  "--ports_file_dir", self.dir],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        wait_for(self.take_port, LIMIT, "the engine serves")
+        wait_for(self.serves, LIMIT, "the engine serves")
         return self
 
-    def take_port(self):
+    def serves(self):
         check(self.process.poll() is None, "nats-server ended")
         for name in glob.glob(self.dir + "/*.ports"):
             with contextlib.suppress(ValueError, KeyError):
                 with open(name, encoding="ascii") as f:
-                    url = json.load(f)["nats"][0]
-                self.port = int(url.rsplit(":", 1)[1])
-                return True
+                    return json.load(f)["nats"]
         return False
 
     @property
@@ -86,6 +85,7 @@ class Nats:
             self.process.send_signal(signal.SIGCONT)
         self.process.kill()
         self.process.wait()
+        self.kept.close()
 
 
 class Client:

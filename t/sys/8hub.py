@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 
-from client import BUILD, LIMIT, TMP, check, frame, wait_for
+from client import BUILD, LIMIT, TMP, check, frame, held_port, wait_for
 
 frames = importlib.import_module("8frames")
 
@@ -79,8 +79,8 @@ class Hub:
     fleet_url @SECURE@ is a port of its own, for TLS, and @URL@ its URL."""
     NAMES = ("build", "build2", "other", "ci", "pool", "nobody", "op", "boss")
 
-    def __init__(self, settings="", rules=RULES, port=None, starts=True,
-                 tokens_more=None, program=BUILD + "/execsrv-hub"):
+    def __init__(self, settings="", rules=RULES, starts=True, tokens_more=None,
+                 program=BUILD + "/execsrv-hub"):
         self.program = program
         self.dir = tempfile.mkdtemp(dir=TMP)
         os.chmod(self.dir, 0o755)
@@ -91,15 +91,13 @@ class Hub:
         self.settings, self.rules = settings, rules
         self.process, self.kept = None, []
         self.fleet_url = None       # if it is not this one's
-        self.take_ports(port)
-        if starts:
-            self.start()
-
-    def take_ports(self, port=None):
-        self.port, self.metrics_port = port or free_port(), free_port()
-        self.secure = free_port()
+        ports = [held_port() for _ in range(3)]
+        self.port, self.metrics_port, self.secure = (n for n, _ in ports)
+        self.held = [sock for _, sock in ports]
         self.url = "http://127.0.0.1:%d" % self.port
         self.write()
+        if starts:
+            self.start()
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -139,15 +137,9 @@ LogLevel debug
                 "@SECURE@", str(self.secure)))
 
     def start(self):
-        for _ in range(20):
-            self.run()
-            if self.process.poll() is None:
-                return self
-            # Somebody else took the port since we looked.
-            check("in use" in self.log(), "it ended: " + self.log())
-            os.unlink(self.path("log"))
-            self.take_ports()
-        raise AssertionError("no port is free")
+        self.run()
+        check(self.process.poll() is None, "it ended: " + self.log())
+        return self
 
     def begin(self):
         """Once more, at the ports that it had, when they are free."""
@@ -212,6 +204,8 @@ LogLevel debug
             if self.process and self.process.poll() is None:
                 self.process.kill()
                 self.process.wait()
+            for sock in self.held:
+                sock.close()
 
     # --- requests ------------------------------------------------------------
 
@@ -441,9 +435,3 @@ class Operator(Ws):
             if "ok" in got:
                 return rows, got
             rows.append(got["row"])
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]

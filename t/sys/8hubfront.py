@@ -170,8 +170,8 @@ class HubFront(registry.Registry):
             raise OwnRegistryOnly(name)
         super().__setattr__(name, value)
 
-    async def start(self, port=0):
-        await super().start(port)
+    async def start(self):
+        await super().start()
         if self.hub is None:
             self.hub = hublib.Hub("RequestRate 100000", RULES, starts=False)
             self.hub.token["build"] = self.token
@@ -189,7 +189,7 @@ class HubFront(registry.Registry):
         self.conns.clear()
 
     async def over(self):
-        await self.stop()
+        await super().over()
         if self.hub:
             await asyncio.to_thread(self.hub.stop)
 

@@ -14,6 +14,8 @@ import struct
 import time
 import urllib.parse
 
+from client import held_port
+
 frames = importlib.import_module("8frames")
 
 PROFILE = "noise_hybrid_ik_v1"
@@ -231,13 +233,16 @@ class Registry:
         self.refuses = None         # validate: function of the request
         self.shape = None           # function of a harness frame: frames
         self.link_class = Link
+        self.kept = None            # keeps the port for the next start
 
     # --- a server ------------------------------------------------------------
 
-    async def start(self, port=0):
+    async def start(self):
+        if self.kept is None:
+            self.port, self.kept = held_port(self.host)
         self.server = await asyncio.start_server(
-            self.on_connection, self.host, port, ssl=self.tls, limit=1 << 20)
-        self.port = self.server.sockets[0].getsockname()[1]
+            self.on_connection, self.host, self.port, ssl=self.tls,
+            limit=1 << 20)
         self.url = "%s://%s:%d" % ("https" if self.tls else "http",
                                    self.name, self.port)
         return self
@@ -252,6 +257,7 @@ class Registry:
     async def over(self):
         """For good."""
         await self.stop()
+        self.kept.close()
 
     async def on_connection(self, reader, writer):
         task = asyncio.current_task()

@@ -396,6 +396,16 @@ def dial(url, source=None, rcvbuf=None):
     return sock
 
 
+def held_port(host="127.0.0.1"):
+    """A port, and a socket that keeps it: as long as that is open no other one
+    is given the port, who connects to it is refused, and who asks for this very
+    port can listen there."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((host, 0))
+    return sock.getsockname()[1], sock
+
+
 def reset(sock):
     """Close with a RST: what was not read is lost."""
     with contextlib.suppress(OSError):

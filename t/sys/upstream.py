@@ -105,11 +105,6 @@ class Upstream:
             with self.lock:
                 self.closed += 1
 
-    def close(self):
-        """Nobody is there any more; wakes the thread that accepts."""
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
 
 def certificate():
     """A certificate authority and a server's certificate signed by it, for
