@@ -1,4 +1,5 @@
 """210: orphans without end, made by a command: all else goes on beside it."""
+import importlib
 import os
 import shutil
 import time
@@ -6,9 +7,11 @@ import time
 from client import (BUILD, SCALE, TMP, Server, check, connect, in_time, main,
                     say, skip)
 
+as_uid = importlib.import_module("2common").as_uid
 # Of that many, ended ones included: each of them takes its share of the
 # processors from the worker, too.
 AT_MOST = 500
+UID = 54798             # nobody's, and of no other test: all processes count
 
 
 def forkers():
@@ -17,9 +20,11 @@ def forkers():
     program = TMP + "/forker"
     shutil.copy(BUILD + "/t/210-forker", program)
     os.chmod(program, 0o755)
-    server = Server("SessionUser=nobody", "RlimitNPROC=%d" % AT_MOST,
-                    "TerminateGrace=0")
-    with connect(server.url) as c, connect(server.url) as other:
+    server = Server("RlimitNPROC=%d" % AT_MOST, "TerminateGrace=0",
+                    listen=("unix:%s/socket" % TMP,))
+    with as_uid(UID):
+        both = connect(server.url), connect(server.url)
+    with both[0] as c, both[1] as other:
         c.start("p", program, "2", pipeStdin=True)
         c.note("process/output", "p")
         longest = 0
