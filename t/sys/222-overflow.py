@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from client import (LIMIT, SANITIZED, RpcError, Server, check, connect, main,
-                    resume_in, rss, say, wait_for, worker_of)
+                    resume_in, rss, say, stat_of, wait_for, worker_of)
 
 read_only = importlib.import_module("6common").read_only
 
@@ -33,8 +33,10 @@ def begin(server, *commands, **more):
     worker = worker_of(server, c)
     for i, command in enumerate(commands):
         c.start("p%d" % i, sys.executable, "-c", command, **more)
+    pids = [p["pid"] for p in c.call("process/list")["processes"]
+            if p["processId"] != "who"]
     c.reset()
-    return c.session, worker
+    return c.session, worker, pids
 
 
 def box_of(server):
@@ -103,15 +105,18 @@ def spooled():
     """More than memory may hold, and than an answer can."""
     server, n = Server("DetachedSpool=200M"), (60 << 20) // LINE
     box, denied = box_of(server), b"permission denied\n"
-    session, worker = begin(server, LINES % n + "\nsys.stdout.write(%r)\n"
-                            "sys.exit(3)" % denied.decode(), **box)
-    wait_for(lambda: not commands_of(worker), 4 * LIMIT,
+    session, worker, pids = begin(
+        server, LINES % n + "\nsys.stdout.write(%r)\nsys.exit(3)" %
+        denied.decode(), **box)
+    wait_for(lambda: have_ended(pids), 4 * LIMIT,
              "the command goes to its end")
     say("  60 MiB kept, %d KiB in memory" % (rss(worker) >> 10))
     check(SANITIZED or rss(worker) < 24 << 20, "%d bytes" % rss(worker))
     with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
         check("execsrvOverflow" not in c.greeting, "nothing overflowed")
         r = Reader(c, "p0")
+        # Before what takes long: who answers no ping meanwhile is gone.
+        last = c.call("process/read", {"processId": "p0", "maxBytes": 1})
         say("  %d chunks in the answer, %d behind it" %
             (len(r.first["chunks"]), r.parts))
         check(not r.first["exited"] and not r.first["closed"] and r.parts,
@@ -123,29 +128,19 @@ def spooled():
               "%d bytes instead of %d" % (len(r.out), n * LINE))
         check(list(r.ends.values()) == ["process/exited", "process/closed"],
               "ends: %s" % r.ends)
-        last = c.call("process/read", {"processId": "p0", "maxBytes": 1})
         check(last["exitCode"] == 3 and last["closed"], "its status")
         check(last["sandboxDenied"] == bool(box), "a denial")
     server.stop()
 
 
-def commands_of(worker):
-    """What runs below it, but for what serves a sandbox."""
-    with open("/proc/%d/task/%d/children" % (worker, worker),
-              encoding="ascii") as f:
-        pids = f.read().split()
-    found = []
-    for pid in pids:
-        with contextlib.suppress(OSError), \
-                open("/proc/%s/comm" % pid, encoding="ascii") as f:
-            if f.read() != "execsrv-worker\n":
-                found.append(pid)
-    return found
+def have_ended(pids):
+    """Whether the worker has reaped them all."""
+    return not any(map(stat_of, pids))
 
 
 def held():
     server, n = Server("DetachedSpool=1M"), (4 << 20) // LINE
-    session, _ = begin(server, LINES % n)
+    session, _, _ = begin(server, LINES % n)
     wait_for(lambda: server.has_logged("DetachedSpool is full while no client "
                                        "is attached: processes are held back"),
              LIMIT, "a line in the log")
@@ -162,15 +157,16 @@ def held():
 def dropped():
     server = Server("DetachedSpool=1M", "DetachedOverflow=drop-oldest")
     n = (24 << 20) // LINE
-    session, worker = begin(server, LINES % n + "\nsys.exit(5)",
-                            "print('quiet')")
-    wait_for(lambda: not commands_of(worker), LIMIT,
+    session, _, pids = begin(server, LINES % n + "\nsys.exit(5)",
+                             "print('quiet')")
+    wait_for(lambda: have_ended(pids), LIMIT,
              "the command goes to its end")
     check(server.has_logged("the oldest output is dropped"), "the log")
     with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
         told = c.greeting.get("execsrvOverflow")
         check(told is not None and told["heldBackMs"] == 0, "told: %s" % told)
         out = Reader(c, "p0").out
+        check(Reader(c, "p1").out == b"quiet\n", "others have not to pay")
         where = TOLD.search(out)
         check(where is not None, "what stands for it")
         count = int(where.group(1))
@@ -182,7 +178,6 @@ def dropped():
         check(out[:where.start()] + out[where.end():] ==
               whole[:where.start()] + whole[where.start() + count:],
               "a hole of so many bytes, and nothing else")
-        check(Reader(c, "p1").out == b"quiet\n", "others have not to pay")
     check(server.has_logged("%d bytes of output of process" % count), "log")
     server.stop()
 
@@ -191,9 +186,9 @@ def in_parts():
     """A client that reads what it missed a part at a time keeps whatever comes
     early, so nothing new is sent meanwhile."""
     server, n = Server("DetachedSpool=16M"), (64 << 20) // LINE
-    session, _ = begin(server, LINES % n, "import time; time.sleep(900)",
-                       "import time\nwhile True:\n    time.sleep(1)\n"
-                       "    print('new', flush=True)")
+    session, _, _ = begin(server, LINES % n, "import time; time.sleep(900)",
+                          "import time\nwhile True:\n    time.sleep(1)\n"
+                          "    print('new', flush=True)")
     wait_for(lambda: server.has_logged("processes are held back"), LIMIT, "full")
     with contextlib.closing(resume_in(server.url, session, LIMIT,
                                       execsrvHold=True)) as c:
@@ -221,18 +216,18 @@ def in_parts():
                     m["seq"] not in chunks:
                 chunks[m["seq"]] = m["chunk"]
                 total += len(base64.b64decode(m["chunk"]))
-        out = b"".join(base64.b64decode(chunks[i]) for i in sorted(chunks))
-        check(out == lines(0, n), "every byte, once")
         # Nobody read this one: it was held, but not for ever.
         c.note("process/output", "p2")
+        out = b"".join(base64.b64decode(chunks[i]) for i in sorted(chunks))
+        check(out == lines(0, n), "every byte, once")
     server.stop()
 
 
 def reads_no_more():
     """One that reads a part only, and does not ask for that, is not held."""
     server = Server("DetachedSpool=4M")
-    session, _ = begin(server, "import itertools\nfor i in itertools.count():"
-                       "\n    print('%011d' % i)")
+    session, _, _ = begin(server, "import itertools\n"
+                          "for i in itertools.count():\n    print('%011d' % i)")
     wait_for(lambda: server.has_logged("processes are held back"), LIMIT, "full")
     with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
         for holds in (True, False):
