@@ -3,8 +3,8 @@ import base64
 import os
 import time
 
-from client import (Client, RpcError, Server, check, in_time, main, rss,
-                    wait_for, LIMIT, SANITIZED, SCALE, TMP)
+from client import (Client, RpcError, Server, check, in_time, main, resume_in,
+                    rss, wait_for, LIMIT, SANITIZED, SCALE, TMP)
 
 HOME = TMP + "/home"
 LOG = HOME + "/log"
@@ -112,10 +112,7 @@ def state():
         same(runs(), before + 1)
     # It is the session's, not the connection's; and no other session's.
     s.c.sock.close()
-    again = Client(server.url)
-    again.call("initialize", {"clientName": "t", "resumeSessionId": s.id})
-    again.send({"method": "initialized"})
-    s.c, before = again, runs()
+    s.c, before = resume_in(server.url, s.id, LIMIT), runs()
     same(s.run("f x"), ("f x\n", 0))
     same(runs(), before)
     same(Session(server).run("f x"), ("f x\n", 0))
