@@ -1,11 +1,12 @@
 """An agent that is killed while its child works, and cannot be replaced."""
 import base64
+import contextlib
 import os
 import resource
 import signal
 
-from client import (RpcError, Server, check, children, freeze, is_alive, main,
-                    wait_for, worker_of, LIMIT)
+from client import (RpcError, Server, check, children, in_time, is_alive, main,
+                    stat_of, wait_for, worker_of, LIMIT)
 from fscommon import fill, folder, light, paths, uri, workers_children
 
 FILES = 5000
@@ -27,9 +28,13 @@ def killed():
     worker = worker_of(server, c)
     number = c.request("fs/copy", copy(top + "/tree", top + "/copy"))
     c.pump()
-    wait_for(lambda: workers_children(worker), LIMIT, "under way")
-    child = workers_children(worker)[0]
-    freeze(child)
+    child = wait_for(lambda: workers_children(worker), LIMIT, "under way")[0]
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGSTOP)
+    # Who stands still meanwhile comes too late.
+    wait_for(lambda: not is_alive(child) or stat_of(child)[0] == "T", LIMIT,
+             "it is stopped")
+    in_time(is_alive(child), "it was over before")
     agent = [p for p in children(worker) if child in children(p)][0]
     os.kill(agent, signal.SIGKILL)
     wait_for(lambda: not is_alive(agent), LIMIT, "the agent is gone")
