@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 
-from client import BUILD, LIMIT, TMP, Server, check, main, wait_for
+from client import BUILD, LIMIT, TMP, Server, check, in_time, main, wait_for
 from relay import Relay
 
 CTL = BUILD + "/execsrvctl"
@@ -83,8 +83,9 @@ def rounds(server):
         relay = Rounds(server.url)
         cp(relay.url, "-r", *words)
         check_same(there, words[-1].strip(":"))
-        check(relay.rounds < FILES // 2, "%s: %d round trips" %
-              (words, relay.rounds))
+        # One that is slow to say something seems to have said all of it.
+        in_time(relay.rounds < FILES // 2, "%s: %d round trips" %
+                (words, relay.rounds))
     for name in os.listdir(here):
         for copy in "-p", "-c":
             check(os.stat("%s%s/%s" % (there, copy, name)).st_mtime_ns ==

@@ -155,7 +155,7 @@ def unused(kind, server, place):
     for path in dirs:
         os.mkdir(path)
     place.own()
-    worst = []
+    worst, soon = [], 0.1 * lib.SCALE
     with kind.client(server) as client:
         run = box.Runs(client)
         out, code, _ = run(lib.python_for(
@@ -163,7 +163,8 @@ def unused(kind, server, place):
             box=box.workspace(dirs[0]))
         lib.check((code, out) == (0, "%d True\n" % errno.ENOSPC),
                   "%s: filling /dev/shm: %s %s" % (kind.name, code, out))
-        for _ in range(3):
+        # One that is quick is enough: others may need the processors.
+        while len(worst) < 12 and min(worst, default=soon) >= soon:
             for path in dirs:
                 client.call("fs/writeFile", path=box.uri(path + "/file"),
                             dataBase64="", sandbox=box.workspace(path))
@@ -183,8 +184,7 @@ def unused(kind, server, place):
             worst.append(max(took))
     print("%s: waited %s ms at most" % (kind.name, ", ".join(
         "%.1f" % (t * 1000) for t in worst)), flush=True)
-    lib.check(min(worst) < 0.1 * lib.SCALE, "%s: waited %s" % (
-        kind.name, worst))
+    lib.check(min(worst) < soon, "%s: waited %s" % (kind.name, worst))
 
 
 def no_rights(kind, pid):
