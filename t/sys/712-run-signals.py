@@ -80,8 +80,8 @@ end(child, 'ignored', 3, b'')
 
 # The command has ended, its output is held by another: that one is left.
 child = run('sh', '-c', 'echo ready; sleep 1000 & exit 4')
-wait_for(lambda: rows('ps') and max(
-    (p['session'], p['state']) for p in rows('ps'))[1] == 'exited')
+wait_for(lambda: max([(p['session'], p['state']) for p in rows('ps')],
+                     default=(0, ''))[1] == 'exited')
 time.sleep(0.3 * scale)
 assert child.poll() is None
 # Whoever has not heard of the exit yet takes it for one to the command.
