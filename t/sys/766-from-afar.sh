@@ -34,8 +34,9 @@ wait_for 20 rows_are "d[0]['state'] == 'detached'" sessions --url "$URL" ||
     fail "not detached: $(cat "$DIR/out")"
 EXECSRV_URL=box expect 0 "$CTL" sessions --no-header -o id
 same "by a variable" "$(cat "$DIR/out")" "$session"
-rows_are "[(p['process'], p['state'], p['tty']) for p in d] ==
-    [('p1', 'running', False)]" ps -u box "$short" || fail "ps: $(cat "$DIR/out")"
+wait_for 20 rows_are "[(p['process'], p['state'], p['tty']) for p in d] ==
+    [('p1', 'running', False)]" ps -u box "$short" ||
+    fail "ps: $(cat "$DIR/out")"
 expect 0 "$CTL" show -u box "$short"
 grep -q "^id  *$session\$" "$DIR/out" || fail "show: $(cat "$DIR/out")"
 wait_for 20 grep -q "^running  *1\$" "$DIR/out" || fail "show: running"

@@ -12,9 +12,11 @@ expect 0 "$CTL" run -u "$URL" -d -- sleep 1000
 session=$(cat "$DIR/out")
 expect 125 "$CTL" run -u "$URL" -- true
 same "why" "$(cat "$DIR/err")" "execsrvctl: too many sessions"
-rows_are "[s['id'] for s in d] == ['$session']" sessions -u "$URL" ||
+wait_for 20 rows_are "[s['id'] for s in d] == ['$session']" \
+    sessions -u "$URL" ||
     fail "sessions: $(cat "$DIR/out" "$DIR/err")"
-rows_are "[(p['process'], p['state']) for p in d] == [('p1', 'running')]" \
+wait_for 20 rows_are \
+    "[(p['process'], p['state']) for p in d] == [('p1', 'running')]" \
     ps -u "$URL" || fail "ps: $(cat "$DIR/out" "$DIR/err")"
 
 # Several may ask, but not any number: all wait for an end.
@@ -38,7 +40,8 @@ alone() {
 }
 wait_for 20 alone || fail "left: $(cat "$DIR/out")"
 EXECSRV_RUNTIME_DIR=$HERE expect 0 "$CTL" drain
-rows_are "[s['id'] for s in d] == ['$session']" sessions -u "$URL" ||
+wait_for 20 rows_are "[s['id'] for s in d] == ['$session']" \
+    sessions -u "$URL" ||
     fail "while it drains: $(cat "$DIR/out" "$DIR/err")"
 expect 125 "$CTL" run -u "$URL" -- true
 same "why" "$(cat "$DIR/err")" "execsrvctl: the server is draining"

@@ -116,11 +116,14 @@ expect 1 "$CTL" reload
 has_line "$DIR/err" 'No such file' || fail "no reason: $(cat "$DIR/err")"
 
 # Who looks names up has ended: later ones see what has changed.
-for status in $(grep -l "^PPid:[[:space:]]*$SERVER\$" /proc/[0-9]*/status \
-    2>/dev/null); do
-	! grep -q '^Name:[[:space:]]*execsrvd$' "$status" 2>/dev/null ||
-	    fail "a child that is none of its workers: $status"
-done
+workers_only() {
+	for status in $(grep -l "^PPid:[[:space:]]*$SERVER\$" \
+	    /proc/[0-9]*/status 2>/dev/null); do
+		! grep -q '^Name:[[:space:]]*execsrvd$' "$status" 2>/dev/null ||
+		    return 1
+	done
+}
+wait_for 10 workers_only || fail "a child that is none of its workers: $status"
 
 # --- by signal, and back --------------------------------------------------------
 cat >"$DIR/conf" <<END

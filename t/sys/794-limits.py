@@ -73,8 +73,9 @@ def many_at_once():
         last = are_open()[0]
         last.send({"method": "initialized", "params": {}})
         last.run("p", "true")
-        check(server.log().count(": ended: too many sessions") == len(left) - 1,
-              "not told why")
+        lib.wait_for(lambda: server.log().count(
+            ": ended: too many sessions") == len(left) - 1, lib.LIMIT,
+            "told why")
     finally:
         for c in clients:
             c.close()
