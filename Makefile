@@ -474,8 +474,8 @@ FUZZ_CHOSEN	= $(if $(F),$(filter %/fuzz_$(F) %/$(F),$(FUZZERS)),$(FUZZERS))
 fuzz-run: $(FUZZ_CHOSEN)
 	$(Q)sh contrib/build/run-fuzz $(BUILD) $(N) $(FUZZ_CHOSEN)
 
-$(BUILD)/bench/bench: $(call objs,$(filter-out %/command.c,\
-    $(wildcard t/bench/*.c))) $(call lib,dial client common)
+$(BUILD)/bench/bench: $(call objs,$(filter-out %/command.c \
+    %/floor.c,$(wildcard t/bench/*.c))) $(call lib,dial client common)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CRYPTO_LIBS) \
@@ -486,8 +486,16 @@ $(BUILD)/bench/command: $(call objs,t/bench/command.c)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
+# A folder as one with a build of ours, for run.sh.
+$(BUILD)/bench/floor/execsrvd: $(call objs,t/bench/floor.c) $(call lib,common)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)echo execsrvd >$(@D)/programs
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(LIBS)
+
 # Wanted by run.sh, which is also started without us.
-bench-tools: $(BUILD)/bench/bench $(BUILD)/bench/command
+bench-tools: $(BUILD)/bench/bench $(BUILD)/bench/command \
+    $(BUILD)/bench/floor/execsrvd
 
 bench: all bench-tools
 	+$(Q)sh t/bench/run.sh $(BUILD)

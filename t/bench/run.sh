@@ -2,7 +2,9 @@
 # usage: [VARIABLE=...] sh t/bench/run.sh BUILD [BEFORE]
 #
 # Measure BUILD/execsrvd against the reference and print a table; or against
-# another build of ours, the one in the folder BEFORE.
+# another build of ours, the one in the folder BEFORE; BUILD/bench/floor is the
+# least that a server can do (t/bench/floor.c), for output, tty, ttyecho, echoack,
+# input, noisy, connect, sessions, filebulk and filewrite.
 #
 # ROUNDS=3		interleaved rounds (two more for the p99 values)
 # METRICS='connect hub'	only these groups of t/bench/metric.def, and those
