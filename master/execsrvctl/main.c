@@ -327,7 +327,8 @@ refuse_options(const struct command *c, const struct options *o)
 		    (row->kinds & (c->kinds | OF_FIRST | OF_EVERY)) != 0)
 			continue;
 		exit(row->letter != 0 ?
-		    wrong_use(c, "it has no option -%c", row->letter) :
+		    wrong_use(c, "it has no option -%c, --%s", row->letter,
+		    row->name) :
 		    wrong_use(c, "it has no option --%s", row->name));
 	}
 }
