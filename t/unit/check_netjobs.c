@@ -577,8 +577,8 @@ say(int64_t id, const char *result)
 
 #define DECISION(text)	"{\"decision\":{\"type\":" text "}}"
 #define ASKED(n)							\
-	"{\"id\":" n ",\"method\":\"network/policyRequest\",\"params\":"	\
-	"{\"processId\":\"p1\",\"request\":"					\
+	"{\"id\":" n ",\"method\":\"network/policyRequest\",\"params\":" \
+	"{\"processId\":\"p1\",\"request\":"				\
 	"{\"protocol\":\"https_connect\",\"host\":\"a.test\","		\
 	"\"port\":443}}}"
 
@@ -723,11 +723,11 @@ decide(Ipc__ProxyVerdict v)
 }
 
 #define TOLD(decision)							\
-	"{\"method\":\"network/policyDecision\",\"params\":"			\
-	"{\"processId\":\"p1\",\"scope\":\"non_domain\","			\
-	"\"decision\":\"" decision "\",\"source\":\"mode_guard\","		\
-	"\"reason\":\"why\",\"protocol\":\"socks5_tcp\","			\
-	"\"host\":\"a.test\",\"port\":1,\"client\":\"c\","			\
+	"{\"method\":\"network/policyDecision\",\"params\":"		\
+	"{\"processId\":\"p1\",\"scope\":\"non_domain\","		\
+	"\"decision\":\"" decision "\",\"source\":\"mode_guard\","	\
+	"\"reason\":\"why\",\"protocol\":\"socks5_tcp\","		\
+	"\"host\":\"a.test\",\"port\":1,\"client\":\"c\","		\
 	"\"policyOverride\":false}}"
 
 START_TEST(test_decisions)
