@@ -3,6 +3,7 @@
  * which folders.
  */
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <check.h>
 #include <errno.h>
@@ -20,6 +21,23 @@ static struct world	 world;
 static struct routes	 all = { .world = &world };
 static struct route	 r;
 static char		 top[96];
+static int		 acl_errno;	/* of setting one; 0: it works */
+static unsigned		 acls;
+
+/* In the place of the file system's ACLs. */
+int
+fsetxattr(int fd, const char *name, const void *value, size_t size,
+    int flags)
+{
+	(void)fd;
+	(void)value;
+	(void)size;
+	(void)flags;
+	ck_assert_str_eq(name, "system.posix_acl_access");
+	acls++;
+	errno = acl_errno;
+	return acl_errno == 0 ? 0 : -1;
+}
 
 static void
 setup(void)
@@ -87,6 +105,26 @@ START_TEST(test_writable)
 }
 END_TEST
 
+/*
+ * The session's user may read folders and file, but for file systems that
+ * cannot say so; where it fails there is no transcript.
+ */
+START_TEST(test_rights)
+{
+	static const int	 errors[] = { 0, EOPNOTSUPP, EPERM };
+	int			 fd;
+
+	r.uid = geteuid() + 1;
+	acl_errno = errors[_i];
+	acls = 0;
+	fd = transcript_files_open(&r, true);
+	ck_assert_int_eq(fd != -1, _i < 2);
+	ck_assert_uint_eq(acls, _i < 2 ? 3 : 1);
+	if (fd != -1)
+		close(fd);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -98,6 +136,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_last);
 	tcase_add_test(t, test_writable);
+	tcase_add_loop_test(t, test_rights, 0, 3);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_NORMAL);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -296,6 +297,9 @@ START_TEST(test_last_line)
 	ck_assert_int_eq(transport_init(&t, t.events, trace), 0);
 	ck_assert_int_eq(transport_spawn(&t, argv, environ, true), 0);
 	ck_assert(transport_has_child(&t));
+	/* Programs that its owner starts besides get none of it. */
+	ck_assert_int_eq(fcntl(t.fd, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(fcntl(t.log, F_GETFD), FD_CLOEXEC);
 	end.fd = t.child.pidfd;
 	ck_assert_int_eq(poll(&end, 1, 30000), 1);
 	ck_assert(transport_last_line(&t, text, sizeof(text)));
