@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "common/linux/cgfs.h"
+#include "common/log.h"
 #include "master/workers/cgroups.h"
 #include "t/unit/left_out.h"
 
@@ -89,6 +90,15 @@ await_gone(const char *path)
 	}
 }
 
+/* The same of the last one: nothing is left to be done. */
+static void
+await_last(const char *path)
+{
+	await_gone(path);
+	ck_assert_int_eq(event_base_get_num_events(base,
+	    EVENT_BASE_COUNT_ADDED), 0);
+}
+
 static void
 v2_path(char out[PATH_MAX], const struct cgroups_worker *w)
 {
@@ -122,6 +132,38 @@ START_TEST(test_none)
 	ck_assert_uint_eq(l.as_max, 1000);
 	ck_assert_uint_eq(l.tasks_max, 20);
 	cgroups_give_back(g, &w);
+	stop();
+}
+END_TEST
+
+/* What is asked for and cannot be, and what stands in for it. */
+START_TEST(test_warn)
+{
+	char	 text[1000], *line;
+	int	 ends[2];
+	ssize_t	 n;
+
+	ck_assert_ptr_nonnull(base = event_base_new());
+	ck_assert_int_eq(conf_init(&conf), 0);
+	conf.process_cgroup = CONF_CGROUP_NO;
+	conf.memory_max = 1000;
+	conf.tasks_max = 0;
+	conf.cpu_weight = 30;
+	ck_assert_ptr_nonnull(g = cgroups_new(base, &conf, NULL));
+	ck_assert_int_eq(pipe(ends), 0);
+	log_set_fd(ends[1]);
+	cgroups_warn(g, &conf);
+	log_set_fd(STDERR_FILENO);
+	close(ends[1]);
+	ck_assert_int_gt(n = read(ends[0], text, sizeof(text) - 1), 0);
+	close(ends[0]);
+	text[n] = '\0';
+	ck_assert_ptr_nonnull(line = strstr(text, "CPUWeight cannot be "
+	    "enforced: no control group with the controller \"cpu\""));
+	ck_assert_ptr_nonnull(strstr(line, "MemoryMax cannot be enforced "
+	    "except by RLIMIT_AS: no control group with the controller "
+	    "\"memory\""));
+	ck_assert_ptr_null(strstr(text, "TasksMax"));
 	stop();
 }
 END_TEST
@@ -225,7 +267,7 @@ START_TEST(test_kill)
 	cgroups_give_back(g, &w);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	await_gone(path);
+	await_last(path);
 	stop();
 }
 END_TEST
@@ -301,7 +343,7 @@ START_TEST(test_v1)
 	}
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-	await_gone(path);
+	await_last(path);
 	/* Without a limit there is no group. */
 	conf.tasks_max = conf.memory_max = conf.cpu_weight = 0;
 	cgroups_limit(g, &conf, 4, &w, &l);
@@ -332,7 +374,7 @@ START_TEST(test_taken_away)
 	ck_assert_int_eq(mkdir(one->dir, 0755), 0);
 	snprintf(path, sizeof(path), "%s", one->dir);
 	cgroups_give_back(g, &w);
-	await_gone(path);
+	await_last(path);
 	stop();
 }
 END_TEST
@@ -391,6 +433,7 @@ main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_none);
+	tcase_add_test(t, test_warn);
 	tcase_add_test(t, test_reuse);
 	tcase_add_test(t, test_many);
 	tcase_add_test(t, test_kill);
