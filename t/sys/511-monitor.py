@@ -86,9 +86,9 @@ def ends_in_order():
     """By a signal to the master or to the monitor; it is not started again."""
     for whom in "master", "monitor":
         daemon = Daemon()
-        both = daemon.processes()
-        check(len(both) == 2, "processes: %s" % both)
-        master = daemon.pid()
+        # Whoever looks names up is one more, until it has begun or ended.
+        wait_for(lambda: len(daemon.processes()) == 2, LIMIT, "two processes")
+        both, master = daemon.processes(), daemon.pid()
         monitor = [p for p in both if p != master][0]
         check(int(stat_of(master)[1]) == monitor, "whose child is it?")
         os.kill(master if whom == "master" else monitor, signal.SIGTERM)
@@ -118,7 +118,7 @@ def pauses():
 
 def respawn_no():
     daemon = Daemon("Respawn no")
-    check(len(daemon.processes()) == 1, "a monitor")
+    wait_for(lambda: len(daemon.processes()) == 1, LIMIT, "no monitor")
     daemon.kill()
     wait_for(lambda: not daemon.processes(), LIMIT, "it is gone")
 
