@@ -516,7 +516,8 @@ on_decay(void *arg)
 	for (n = child_count_spare(p->children); n > p->want &&
 	    (c = child_find_idle(p->children)) != NULL; n--)
 		child_kill(c);
-	if (p->want > least)
+	/* One that is only being started is ended later. */
+	if (p->want > least || n > p->want)
 		timer_set(&p->decay_ev, DECAY_MS);
 }
 

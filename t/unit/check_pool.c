@@ -398,6 +398,23 @@ START_TEST(test_made_up_for)
 }
 END_TEST
 
+/* Those that a slow template starts after all that go as well. */
+START_TEST(test_slow_in_a_rush)
+{
+	unsigned	 i;
+
+	hello(&chans[0]);
+	pass(0);
+	for (i = 0; i < MIN + 1; i++)
+		ck_assert_ptr_nonnull(take());
+	pass(5000);
+	SPARE(2 * MIN);
+	settle(&chans[0]);
+	pass(1001);
+	SPARE(MIN);
+}
+END_TEST
+
 /* A rush doubles what is kept, up to a limit; later half of it goes again. */
 START_TEST(test_rush)
 {
@@ -865,6 +882,7 @@ pool_suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_start);
 	tcase_add_test(t, test_made_up_for);
+	tcase_add_test(t, test_slow_in_a_rush);
 	tcase_add_test(t, test_rush);
 	tcase_add_test(t, test_no_spare);
 	tcase_add_test(t, test_reload);
