@@ -28,12 +28,12 @@ def limited(pid, number):
 
 
 def calm(pid, seconds=1.5):
-    """Less than a tenth of a processor."""
-    before = cpu(pid)
-    time.sleep(seconds)
-    used = cpu(pid) - before
-    check(used < seconds / 10, "process %d used %.2f s of %.2f" %
-          (pid, used, seconds))
+    """Less than a tenth of a processor, once it has done what it had to do."""
+    def used():
+        before = cpu(pid)
+        time.sleep(seconds)
+        return cpu(pid) - before
+    wait_for(lambda: used() < seconds / 10, LIMIT, "process %d is calm" % pid)
 
 
 def master():
