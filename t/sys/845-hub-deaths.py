@@ -113,7 +113,7 @@ def drained():
         rest = [h for h in site.hubs if h is not mine][0]
         kept(site, lambda: check(rest.ctl("drain", hub=mine.name)[1]["ok"],
                                  "drain"), 10)
-        check(owner(site) is rest, "it is at the other one")
+        wait_for(lambda: owner(site) is rest, LIMIT, "it is at the other one")
 
 
 def spliced():
