@@ -17,7 +17,7 @@ def complete(rig, last):
 
 def watch(rig, script, *cuts):
     run = rig.run(script, hook=Cutter(rig.folder('ws'), *cuts))
-    same(run.proxy.count, len(cuts) + 1, 'connections')
+    same(run.proxy.served(), len(cuts) + 1, 'connections')
     hello = run.proxy.sent('initialize')
     same(hello[0]['resumeSessionId'], None, 'first session')
     check(all(h['resumeSessionId'] for h in hello[1:]), hello)
@@ -115,7 +115,7 @@ def start(rig):
             return CUT
         return None
     run = rig.run(script, hook=hook)
-    same(run.proxy.count, 2, 'connections')
+    same(run.proxy.served(), 2, 'connections')
 
 
 def run(rig):

@@ -40,7 +40,7 @@ def run(rig):
         return None
 
     run = rig.run(script, cwd=cwd, config=CONFIG % cwd, hook=hook)
-    same(run.proxy.count, 2, 'connections')
+    same(run.proxy.served(), 2, 'connections')
     starts = [start for start in run.proxy.sent('process/start')
               if start['pipeStdin']]
     same(len(starts), 1, 'MCP servers started')

@@ -43,7 +43,7 @@ def all_sorts(rig):
 def lost(rig, script, *cuts):
     run = rig.run(script, environments=environments(rig),
                   hook=Cutter(rig.folder('ws'), *cuts))
-    same(run.proxy.count, len(cuts) + 1, 'connections')
+    same(run.proxy.served(), len(cuts) + 1, 'connections')
     hello = run.proxy.sent('initialize')
     same(hello[0]['resumeSessionId'], None, 'first session')
     check(all(h['resumeSessionId'] for h in hello[1:]), hello)

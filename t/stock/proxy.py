@@ -9,6 +9,9 @@ message before it goes on and may cut the connection there:
         AFTER      the message goes through, both sides see an orderly end
         bytes      go on in its place, of a server's message in one frame
 
+A connection whose client resumes before the server has seen the end of the
+last one, and is refused for it, is not counted in these numbers.
+
 Of a message of more than KEEP bytes only {"method", "id", "size"} is shown.
 """
 import json
@@ -24,6 +27,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'sys'))
 from client import mask  # noqa: E402
 
 CUT, HALF, AFTER = 'cut', 'half', 'after'
+ATTACHED = -32010       # the error of who resumes too early
 KEEP = 16 << 20
 METHOD = re.compile(rb'"method"\s*:\s*"([^"]*)"')
 ID = re.compile(rb'"id"\s*:\s*(\d+)')
@@ -85,6 +89,7 @@ class Proxy:
         self.pace = pace
         self.log, self.lock = [], threading.Lock()
         self.pairs, self.threads, self.count = [], [], 0
+        self.early = set()
 
     def __enter__(self):
         self.listener = socket.create_server(('127.0.0.1', 0))
@@ -187,7 +192,17 @@ class Proxy:
                     message[name] = found[1].decode()
         with self.lock:
             self.log.append((number, way, message))
-            return self.hook and self.hook(self, number, way, message)
+            if way == '<' and message.get('error', {}).get('code') == ATTACHED:
+                self.early.add(number)
+            if number in self.early or self.hook is None:
+                return None
+            return self.hook(self, number - sum(
+                n < number for n in self.early), way, message)
+
+    def served(self):
+        """How many connections there were, without those that came early."""
+        with self.lock:
+            return self.count - len(self.early)
 
     def sent(self, method):
         """The parameters of all requests and notifications of that method,
