@@ -30,6 +30,7 @@ has_line "$DIR/lines" '^deny /t$' && fail "TMPDIR of execsrvctl counts"
 printf '{"id":1,"method":"process/start","params":{"cwd":"file:///p","sandbox":%s}}' \
     "$(cat "$DIR/object")" >"$DIR/request"
 expect 0 "$CTL" --json sandbox explain "$DIR/request"
+same "lines" "$(wc -l <"$DIR/out")" 1
 same "rules" "$(json "$DIR/out" \
     "[(r['rule'], r['path'], r['if_exists']) for r in d['rules']]")" \
     "[('read', '/', False), ('deny', '/p', False), ('hide', '/x/*', False)]"

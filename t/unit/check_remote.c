@@ -495,6 +495,54 @@ START_TEST(test_stale)
 }
 END_TEST
 
+/* What an operator is told of what is wrong, the registry's before others. */
+START_TEST(test_trouble)
+{
+	static const struct {
+		Ipc__Registration	 result;
+		unsigned		 status, refusal;
+		bool			 has_no_url, has_bad_settings;
+		const char		*text;
+	} rows[] = {
+		{ IPC__REGISTRATION__REGISTERED, 200, 0, false, false, "" },
+		{ IPC__REGISTRATION__REGISTERED, 200, 403, true, false,
+		  "rendezvous: status 403" },
+		{ IPC__REGISTRATION__REGISTERED, 200, 0, true, false,
+		  "rendezvous: URL cannot be used" },
+		{ IPC__REGISTRATION__REGISTERED, 200, 403, true, true,
+		  "settings cannot be used" },
+		{ IPC__REGISTRATION__CONTENDED, 503, 0, false, false,
+		  "busy, status 503" },
+		{ IPC__REGISTRATION__NONSENSE, 200, 0, false, false,
+		  "not a valid answer" },
+		{ IPC__REGISTRATION__REFUSED, 400, 0, false, false,
+		  "status 400" },
+		{ IPC__REGISTRATION__REFUSED, 401, 0, false, false,
+		  "authentication failed, status 401" },
+		{ IPC__REGISTRATION__REFUSED, 403, 0, false, false,
+		  "authentication failed, status 403" },
+		{ IPC__REGISTRATION__REFUSED, 402, 0, false, false,
+		  "status 402" },
+		{ IPC__REGISTRATION__UNREACHED, 0, 0, false, false,
+		  "no answer from the registry" },
+	};
+	struct remote	 one;
+	char		 text[100];
+	size_t		 i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(&one, 0, sizeof(one));
+		one.result = rows[i].result;
+		one.status = rows[i].status;
+		one.refusal = rows[i].refusal;
+		one.has_no_url = rows[i].has_no_url;
+		one.has_bad_settings = rows[i].has_bad_settings;
+		remote_trouble(&one, text, sizeof(text));
+		ck_assert_str_eq(text, rows[i].text);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -511,6 +559,7 @@ main(void)
 	tcase_add_test(t, test_exits);
 	tcase_add_test(t, test_stopping);
 	tcase_add_test(t, test_denied);
+	tcase_add_test(t, test_trouble);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_stale);
 	suite_add_tcase(s, t);

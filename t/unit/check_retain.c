@@ -445,6 +445,39 @@ START_TEST(test_file)
 }
 END_TEST
 
+/* As much as may be in memory is. */
+START_TEST(test_file_limit)
+{
+	struct window	 w;
+	struct retain	 r;
+	struct chunk	*c;
+	uint64_t	 cost = 0;
+	int		 i, n = 0;
+
+	for (i = 0; i < 5; i++) {
+		if (i < 2) {
+			window_init(&w);
+			w.memory_max = i == 0 ? 1000000 :
+			    3 * cost - (uint64_t)_i;
+			retain_init(&r, &w);
+		}
+		ck_assert_ptr_nonnull(c = window_chunk(&w, 65536));
+		c->len = 65536;
+		retain_add(&r, c, 0);
+		n += c->part == NULL;
+		if (i == 0) {
+			cost = w.memory;
+			n = 0;
+			retain_fini(&r);
+			window_fini(&w);
+		}
+	}
+	ck_assert_int_eq(n, 3 - _i);
+	retain_fini(&r);
+	window_fini(&w);
+}
+END_TEST
+
 /* On a disk that is full one more is in memory, and then no more is read. */
 START_TEST(test_full_disk)
 {
@@ -663,6 +696,23 @@ START_TEST(test_relayed)
 }
 END_TEST
 
+/* All of it stays in memory while there is not too much there. */
+START_TEST(test_relayed_memory)
+{
+	struct window	 w;
+	struct retain	 r;
+
+	fill(&w, &r);
+	w.retain = 20 * PIECE;
+	w.memory_max = w.memory - (uint64_t)_i;
+	window_relay(&w, 1, 1000);
+	ck_assert_uint_eq(r.relayed_count, 1);
+	ck_assert_int_eq(TAILQ_FIRST(&r.chunks)->part != NULL, _i == 1);
+	retain_fini(&r);
+	window_fini(&w);
+}
+END_TEST
+
 /* It is sent again when it is asked for, and its time begins anew. */
 START_TEST(test_relayed_again)
 {
@@ -761,11 +811,13 @@ main(void)
 	tcase_add_test(t, test_catching_up);
 	tcase_add_test(t, test_order_of_eviction);
 	tcase_add_test(t, test_file);
+	tcase_add_loop_test(t, test_file_limit, 0, 2);
 	tcase_add_test(t, test_full_disk);
 	tcase_add_test(t, test_drop);
 	tcase_add_test(t, test_cursor);
 	tcase_add_test(t, test_lost);
 	tcase_add_test(t, test_relayed);
+	tcase_add_loop_test(t, test_relayed_memory, 0, 2);
 	tcase_add_test(t, test_relayed_again);
 	tcase_add_loop_test(t, test_not_relayed, 0, 2);
 	tcase_add_test(t, test_relayed_full);

@@ -1,7 +1,10 @@
 /* Lines of the file of hosts (master/execsrvctl/servers.h). */
 #include <check.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "master/execsrvctl/servers.h"
 
@@ -113,6 +116,38 @@ START_TEST(bad)
 }
 END_TEST
 
+/* A file with a token has one, on one line. */
+START_TEST(token_file)
+{
+	static const struct {
+		const char	*text, *token;
+	} rows[] = {
+		{ "abc\n", "abc" }, { "abc", "abc" }, { "abc \t\r\n\n", "abc" },
+		{ "", NULL }, { "\n", NULL }, { " abc", NULL },
+		{ "a b\n", NULL }, { "a\nb\n", NULL },
+	};
+	struct server	 out = { .token = NULL };
+	const char	*tmp = getenv("TMPDIR");
+	char		 path[200];
+	int		 fd;
+
+	snprintf(path, sizeof(path), "%s/servers.XXXXXX", tmp != NULL ? tmp :
+	    "/tmp");
+	ck_assert_int_ne(fd = mkstemp(path), -1);
+	ck_assert_int_eq(write(fd, rows[_i].text, strlen(rows[_i].text)),
+	    (ssize_t)strlen(rows[_i].text));
+	close(fd);
+	ck_assert_int_eq(servers_read_token(path, &out),
+	    rows[_i].token != NULL ? 0 : -1);
+	if (rows[_i].token != NULL)
+		ck_assert_str_eq(out.token, rows[_i].token);
+	else
+		ck_assert_ptr_null(out.token);
+	sodium_free(out.token);
+	ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -126,6 +161,7 @@ main(void)
 	tcase_add_test(t, bad);
 	tcase_add_test(t, reasons);
 	tcase_add_test(t, many);
+	tcase_add_loop_test(t, token_file, 0, 8);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
