@@ -54,7 +54,18 @@ def failing(pids, kind, number):
         wait_for(attached, LIMIT, "strace attaches")
         yield
     finally:
-        tracer.terminate()
+        detach(tracer)
+
+
+def detach(tracer):
+    """When it is told to end strace waits for one after another of those that it
+    traces: for ever for a process that ends, one of whose threads stands still
+    in its own exit until strace comes to it."""
+    tracer.terminate()
+    try:
+        tracer.wait(LIMIT / 6)
+    except subprocess.TimeoutExpired:
+        tracer.kill()           # the kernel lets go of all of them
         tracer.wait()
 
 
