@@ -133,7 +133,7 @@ TEST_LIBS	:= $(call lib,unit $(ARCHIVES))
 LIB_H		:= common/client/execsrv.h
 LIB_NEEDS	:= buf clock fd outq span json/b64 json/json json/json_out \
 		   json/uri json/utf8 net/endpoint net/httphead \
-		   net/httpwhy net/sha1 \
+		   net/httpwhy net/inflight net/sha1 \
 		   net/tcp net/ws process/envlist process/program \
 		   process/signals
 LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\

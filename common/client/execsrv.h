@@ -1229,6 +1229,14 @@ int		 execsrv_process_resize(struct execsrv_process *p,
 /* Return its id in the session; p's. */
 const char	*execsrv_process_id(const struct execsrv_process *p);
 
+/*
+ * Return how many bytes to write next, 64 KiB at most: enough to keep the line
+ * and the command busy, no more, as later requests wait behind them.  0: none,
+ * until execsrv_dispatch() or execsrv_wait() has read something.  Whatever it
+ * is, execsrv_process_write() sends all that it is given.
+ */
+size_t		 execsrv_process_room(const struct execsrv_process *p);
+
 /* Return the number of unanswered requests of a kind. */
 unsigned	 execsrv_process_awaits(const struct execsrv_process *p,
 		    enum execsrv_request what);

@@ -7,13 +7,16 @@ ROOM those that are under way in it, or in a line."""
 import base64
 import contextlib
 import os
+import select
+import signal
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "sys"))
-from client import (LIMIT, Closed, Server, check, connect, in_time, main,
-                    resume_in, say)
+from client import (BUILD, LIMIT, TMP, Closed, Server, check, connect,
+                    in_time, main, resume_in, say)
 from lines import LINE, Output, line, middle
 from network import Network, namespaces
 
@@ -159,6 +162,83 @@ def inputs(url, token=None):
     return size * LINE / took, asking, size
 
 
+ANSWER = """
+import signal
+signal.signal(signal.SIGUSR1, lambda *_: print("here", flush=True))
+print("here", flush=True)
+"""
+
+
+class Command:
+    """`execsrvctl run`, which is given input as fast as it takes it."""
+
+    def __init__(self, way):
+        token = []
+        if way.token:
+            token = ["--token-file", TMP + "/token"]
+            with open(TMP + "/token", "w", encoding="ascii") as f:
+                f.write(way.token)
+            os.chmod(TMP + "/token", 0o600)
+        self.process = subprocess.Popen(
+            [BUILD + "/execsrvctl", "run", "--url", way.url, *token, "--",
+             sys.executable, "-c", ANSWER + JUDGE],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.given, self.rest, self.out = 0, b"", b""
+        os.set_blocking(self.process.stdin.fileno(), False)
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def feed(self, seconds):
+        """And read what it says."""
+        into, out = self.process.stdin, self.process.stdout
+        ready = select.select([out], [into], [], seconds)
+        if ready[0]:
+            self.out += os.read(out.fileno(), 4096)
+        if ready[1]:
+            if not self.rest:
+                self.rest = b"%011d\n" % self.given
+                self.given += 1
+                while len(self.rest) < 4096:
+                    self.rest += b"%011d\n" % self.given
+                    self.given += 1
+            with contextlib.suppress(BlockingIOError):
+                self.rest = self.rest[os.write(into.fileno(), self.rest):]
+
+    def until_here(self):
+        """The seconds until the command says so."""
+        began = time.monotonic()
+        while self.out != b"here\n":
+            check(time.monotonic() < began + LONG, "the command says nothing")
+            self.feed(0.05)
+        self.out = b""
+        return time.monotonic() - began
+
+    def signal(self):
+        self.process.send_signal(signal.SIGUSR1)
+        return self.until_here()
+
+    def end(self):
+        os.set_blocking(self.process.stdin.fileno(), True)
+        os.set_blocking(self.process.stdout.fileno(), True)
+        out, _ = self.process.communicate(self.rest, LONG)
+        check(out == b"%d\n" % self.given and self.process.returncode == 0,
+              "%d lines in, %r counted" % (self.given, out))
+
+
+def command(way):
+    """As inputs(), with a client of ours, which is sent signals."""
+    c, times = Command(way), []
+    c.until_here()
+    began = last = time.monotonic()
+    while time.monotonic() < began + FLOOD:
+        c.feed(0.05)
+        if time.monotonic() > max(began + 5, last + PAUSE):
+            times.append(c.signal())
+            last = time.monotonic()
+    c.end()
+    speed = c.given * LINE / (time.monotonic() - began)
+    return speed, times
+
+
 def small_window():
     server = Server("OutputWindow=256K")
     with line(server.url, rate=RATE, room=ROOM) as way:
@@ -200,6 +280,13 @@ def on_line(way, rate, longest):
     speed, asking, lines = inputs(way.url, way.token)
     say("  input: %.1f KiB/s; %s; %d lines exact" % (
         speed / 1024, asking, lines))
+    speed, times = command(way)
+    share = speed * WIRE / rate
+    say("  input of execsrvctl run: %.1f KiB/s, %.0f %% of the line; a signal "
+        "takes %.3f s, %.3f s at most (%d)" % (
+            speed / 1024, 100 * share, middle(times), max(times), len(times)))
+    in_time(middle(times) <= longest, "a signal takes %.3f s" % middle(times))
+    in_time(share >= FULL, "%.0f %% of the line is used" % (100 * share))
 
 
 def real_lines():

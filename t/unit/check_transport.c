@@ -252,6 +252,152 @@ START_TEST(test_silence)
 }
 END_TEST
 
+/* --- a slow line --- */
+
+#define RATE	125		/* bytes a ms: 1 Mbit/s */
+#define DELAY	10		/* ms, of a pong */
+
+static struct {
+	struct ws_reader	 reader;
+	uint64_t		 free_at;	/* when all has gone through */
+	uint64_t		 pong_at;	/* 0: nothing to answer */
+	uint8_t			 pong[16];	/* a frame */
+	size_t			 len;
+} line;
+
+static void
+line_take(const struct ws_event *ev)
+{
+	if (line.free_at < now)
+		line.free_at = now;
+	if (ev->type == WS_EV_MESSAGE) {
+		line.free_at += ev->len / RATE;
+		return;
+	}
+	ck_assert_int_eq(ev->type, WS_EV_PING);
+	ck_assert_uint_eq(line.pong_at, 0);
+	ck_assert_uint_le(ev->len, sizeof(line.pong) - 2);
+	line.pong[0] = 0x80 | WS_PONG;
+	line.pong[1] = (uint8_t)ev->len;
+	memcpy(line.pong + 2, ev->data, ev->len);
+	line.len = ev->len + 2;
+	line.pong_at = line.free_at + DELAY;
+}
+
+/* What the client sent is on its way now. */
+static void
+line_read(void)
+{
+	struct ws_event	 ev;
+	uint8_t		*room;
+	size_t		 size;
+	ssize_t		 n;
+
+	for (;;) {
+		room = ws_reader_room(&line.reader, 4096, &size);
+		ck_assert_ptr_nonnull(room);
+		if ((n = recv(peer, room, size, 0)) == -1)
+			break;
+		ws_reader_fed(&line.reader, (size_t)n);
+		for (;;) {
+			ws_reader_next(&line.reader, &ev);
+			if (ev.type == WS_EV_NONE)
+				break;
+			line_take(&ev);
+		}
+	}
+	ck_assert_int_eq(errno, EAGAIN);
+}
+
+static void
+line_pong(void)
+{
+	ck_assert_int_eq(send(peer, line.pong, line.len, MSG_NOSIGNAL),
+	    (ssize_t)line.len);
+	line.pong_at = 0;
+	transport_handle(&t, transport_poll(&t, 0));
+	line_read();
+}
+
+static void
+line_start(void)
+{
+	start(false);
+	transport_up(&t);
+	memset(&line, 0, sizeof(line));
+	ws_reader_init(&line.reader, true, LIMIT_MESSAGE, LIMIT_MESSAGE);
+}
+
+static size_t
+line_flood(void)
+{
+	static char	 blanks[1 << 20];
+	size_t		 n, sum = 0;
+
+	memset(blanks, ' ', sizeof(blanks));
+	while ((n = transport_room(&t, false)) > 0) {
+		ck_assert_uint_le(n, sizeof(blanks));
+		ck_assert_int_eq(transport_send(&t, blanks, n), 0);
+		line_read();
+		sum += n;
+	}
+	return sum;
+}
+
+/* The line is busy all the time, but what is sent next does not wait long. */
+START_TEST(test_room)
+{
+	uint64_t	 begin, most = 0, sum = 0;
+
+	line_start();
+	begin = now + 5000;
+	for (; now < begin + 30000; now++) {
+		if (line.pong_at != 0 && now >= line.pong_at)
+			line_pong();
+		sum += line_flood();
+		if (now < begin)
+			sum = 0;
+		else if (line.free_at > now + most)
+			most = line.free_at - now;
+	}
+	ck_assert_uint_le(most, 250);
+	ck_assert_uint_ge(sum, 30000 * RATE * 9 / 10);
+	ck_trace("");
+	ws_reader_fini(&line.reader);
+	stop();
+}
+END_TEST
+
+/* It is the pong that counts; a little is always allowed to what has nothing
+   under way; of lines, and of what is not up, nothing is known. */
+START_TEST(test_room_full)
+{
+	line_start();
+	ck_assert_uint_gt(line_flood(), LIMIT_INFLIGHT_FIRST / 2);
+	ck_assert_uint_gt(line.pong_at, 0);
+	now += 60;
+	say("\x8a\x01x\x81\x02{}");
+	ck_trace("message {};");
+	ck_assert_uint_eq(transport_room(&t, false), 0);
+	ck_assert_uint_eq(transport_room(&t, true), LIMIT_INFLIGHT_MIN / 2);
+	while (line.pong_at != 0)
+		line_pong();
+	ck_assert_uint_gt(transport_room(&t, false), 0);
+	line_pong();				/* nobody asked */
+	ck_trace("");
+	transport_close(&t);
+	ck_assert_uint_eq(transport_room(&t, false), SIZE_MAX);
+	ws_reader_fini(&line.reader);
+	stop();
+	start(true);
+	transport_up(&t);
+	ck_assert_uint_eq(transport_room(&t, false), SIZE_MAX);
+	stop();
+}
+END_TEST
+
+/* --- reading --- */
+
 /* Paused, it does not read, sends pongs unasked, and forgives silence. */
 START_TEST(test_paused)
 {
@@ -328,6 +474,8 @@ transport_suite(void)
 	tcase_add_test(c, test_peer_closes);
 	tcase_add_test(c, test_silence);
 	tcase_add_test(c, test_paused);
+	tcase_add_test(c, test_room);
+	tcase_add_test(c, test_room_full);
 	tcase_add_test(c, test_last_line);
 	suite_add_tcase(s, c);
 	return s;

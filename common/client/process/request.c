@@ -11,6 +11,7 @@
 #include "common/process/signals.h"
 
 #define CHUNK_MAX	(64 * 1024)	/* bytes of one process/write */
+#define WRITES_MAX	8	/* unanswered: the command does not read */
 
 int
 execsrv_process_begin(struct execsrv_process *p, const char *method,
@@ -52,6 +53,18 @@ execsrv_process_awaits(const struct execsrv_process *p,
     enum execsrv_request what)
 {
 	return p->awaited[what];
+}
+
+size_t
+execsrv_process_room(const struct execsrv_process *p)
+{
+	unsigned	 n = p->awaited[EXECSRV_WRITE];
+	size_t		 room = transport_room(&p->x->transport, n == 0);
+
+	if (n >= WRITES_MAX)
+		return 0;
+	/* On its way it is base64. */
+	return room / 4 * 3 < CHUNK_MAX ? room / 4 * 3 : CHUNK_MAX;
 }
 
 int

@@ -133,6 +133,8 @@ on_event(struct transport *t, const struct ws_event *ev)
 		on_close(t, ev);
 		break;
 	case WS_EV_PONG:
+		room_on_pong(t, ev->data, ev->len);
+		break;
 	case WS_EV_NONE:
 		break;
 	}

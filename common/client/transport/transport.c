@@ -49,6 +49,7 @@ transport_init(struct transport *t, const struct transport_events *events,
 	buf_init(&t->head, EXECSRV_HEAD_MAX);
 	buf_init(&t->out, OUT_MAX);
 	frames_init(t);
+	room_init(t);
 	t->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return t->wake == -1 ? -1 : 0;
 }
@@ -299,6 +300,7 @@ transport_close(struct transport *t)
 	buf_drain(&t->out, t->out.len);
 	frames_fini(t);
 	frames_init(t);
+	room_init(t);
 	t->out_broken = t->pong.is_due = t->is_pinged = t->was_up = false;
 	if (t->state != TRANSPORT_CLOSED)
 		transport_set_state(t, TRANSPORT_CLOSED);
@@ -330,6 +332,8 @@ transport_send(struct transport *t, const void *data, size_t len)
 	    frames_put(t, WS_TEXT, data, len);
 	if (r == 0)
 		r = transport_flush(t);
+	if (r == 0)
+		room_on_sent(t, len);
 	t->events->on_change(t->arg);
 	return r;
 }

@@ -16,6 +16,7 @@
 #include "common/client/transport/http_upgrade.h"
 #include "common/client/url.h"
 #include "common/limit.h"
+#include "common/net/inflight.h"
 #include "common/net/ws.h"
 
 enum transport_state {
@@ -64,6 +65,12 @@ struct transport {
 		uint8_t	 data[WS_CONTROL_MAX];
 		size_t	 len;
 	}				 pong;
+	struct {
+		struct inflight	 line;
+		uint64_t	 sent;		/* bytes of messages */
+		uint64_t	 pings;		/* that measured it */
+		uint64_t	 drained_at;	/* us; 0: it is not */
+	} room;
 	uint64_t			 last_sent;	/* ms */
 	uint64_t			 last_heard;	/* ms */
 	int				 silence_ms;	/* until given up */
@@ -134,6 +141,13 @@ bool	 transport_last_line(const struct transport *t, char *text,
 /* --- messages: 0, or -1: it is not up (send: errno EPIPE) --- */
 
 int	 transport_send(struct transport *t, const void *data, size_t len);
+
+/*
+ * How many bytes of a message keep the line busy, and no more; 0: it is, until
+ * something comes.  is_first: nothing of its kind is under way; then a few are
+ * allowed even so.  SIZE_MAX: that is not known, as of lines.
+ */
+size_t	 transport_room(const struct transport *t, bool is_first);
 
 /* Write unsent output to the socket. */
 int	 transport_flush(struct transport *t);

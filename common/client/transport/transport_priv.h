@@ -1,4 +1,5 @@
-/* What the files of a transport share: transport.c, frames.c, lines.c. */
+/* What the files of a transport share: transport.c, frames.c, lines.c,
+   room.c. */
 #pragma once
 
 #include "common/client/transport/transport.h"
@@ -42,6 +43,13 @@ int	 lines_put(struct transport *t, const void *data, size_t len);
 
 int	 lines_feed(struct transport *t, const void *data, size_t len)
 	    MUST_CHECK;
+
+/* --- room.c: how much is on the line --- */
+
+/* A new connection; a message was sent or waits in out; a pong came. */
+void	 room_init(struct transport *t);
+void	 room_on_sent(struct transport *t, size_t len);
+void	 room_on_pong(struct transport *t, const void *data, size_t len);
 
 /* --- child.c --- */
 

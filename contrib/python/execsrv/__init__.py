@@ -25,7 +25,6 @@ __all__ = ["Session", "Popen", "run", "ExecsrvError", "Entry", "Stat", "PIPE",
            "TimeoutExpired", "version"]
 __version__ = "0.1.0"
 
-_UNWRITTEN = 16         # writes on their way at a time
 
 
 def version() -> str:
@@ -255,11 +254,12 @@ class _Input(io.RawIOBase):
         return True
 
     def write(self, data) -> int:
-        p, data = self._p, bytes(data)
-        p.session._until(lambda: p._handle.unwritten() < _UNWRITTEN or
+        p = self._p
+        p.session._until(lambda: p._handle.room() > 0 or
                          p._write_failure or p._is_closed)
         if p._write_failure is not None or p._is_closed:
             raise BrokenPipeError("the process does not take input")
+        data = bytes(data[:p._handle.room()])
         p._handle.write(data)
         return len(data)
 

@@ -357,10 +357,10 @@ class Handle:
             raise ExecsrvError("the server cannot end the input of a process")
         self._do(lib.execsrv_process_close_stdin)
 
-    def unwritten(self) -> int:
-        """Writes that the server has not answered."""
-        return lib.execsrv_process_awaits(self.p, _lib.WRITE) \
-            if self.core.x and self.p else 0
+    def room(self) -> int:
+        """Bytes to write next: more would only wait on the way."""
+        return lib.execsrv_process_room(self.p) \
+            if self.core.x and self.p else 1
 
     def signal(self, sig: Union[int, str]) -> None:
         self._do(lib.execsrv_process_signal, str(

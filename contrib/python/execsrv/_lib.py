@@ -117,7 +117,7 @@ CALLS = {
     "process_terminate": (c_int, c_void_p, c_uint),
     "process_resize": (c_int, c_void_p, c_uint16, c_uint16),
     "process_id": (c_char_p, c_void_p),
-    "process_awaits": (c_uint, c_void_p, c_int),
+    "process_room": (c_size_t, c_void_p),
     "file_read": (c_void_p, c_void_p, POINTER(File), POINTER(TransferHooks),
                   c_void_p),
     "file_write": (c_void_p, c_void_p, POINTER(File), POINTER(TransferHooks),

@@ -207,7 +207,7 @@ class _Writer:
     async def drain(self) -> None:
         """Wait until the process has taken most of it."""
         p = self._p
-        while p._handle.unwritten() > 8 and not p._closed.done() and \
+        while p._handle.room() == 0 and not p._closed.done() and \
                 p._write_failure is None:
             p._answered.clear()
             await p._answered.wait()

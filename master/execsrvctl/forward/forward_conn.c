@@ -14,7 +14,6 @@
 #include "master/execsrvctl/forward/forward_local.h"
 
 #define CHUNK		(64 * 1024)
-#define WRITES_MAX	8		/* unanswered, before more is read */
 #define HOLD_ABOVE	(1024 * 1024)	/* bytes not taken by the socket */
 #define GO_ON_BELOW	(256 * 1024)
 #define OUT_MAX		((size_t)256 * 1024 * 1024)
@@ -196,7 +195,7 @@ static bool
 wants_more(const struct forward_conn *c)
 {
 	return c->is_started && !c->is_eof && !c->is_closed && !c->connects &&
-	    execsrv_process_awaits(c->p, EXECSRV_WRITE) < WRITES_MAX;
+	    execsrv_process_room(c->p) > 0;
 }
 
 void
@@ -253,10 +252,12 @@ static void
 forward_on_input(struct forward_conn *c)
 {
 	char	 data[CHUNK];
+	size_t	 room = execsrv_process_room(c->p);
 	ssize_t	 n;
 
 	assert(c->is_started && !c->is_eof);
-	if ((n = recv(c->fd, data, sizeof(data), MSG_DONTWAIT)) == -1) {
+	assert(room > 0 && room <= sizeof(data));
+	if ((n = recv(c->fd, data, room, MSG_DONTWAIT)) == -1) {
 		if (errno != EAGAIN && errno != EINTR)
 			conn_drop(c, NULL);
 		return;

@@ -30,7 +30,6 @@
 #include "master/execsrvctl/term.h"
 
 #define INPUT_CHUNK	(64 * 1024)
-#define WRITES_MAX	8	/* unanswered, before more is read */
 #define SIGNALS_MAX	3	/* unanswered, then give up the server */
 #define HOLD_ABOVE	(1024 * 1024)	/* bytes of queued output */
 #define HOLD_BELOW	(256 * 1024)
@@ -289,9 +288,11 @@ static void
 on_input(struct run *r)
 {
 	static char	 data[INPUT_CHUNK];
+	size_t		 room = execsrv_process_room(r->p);
 	ssize_t		 n;
 
-	if ((n = read(STDIN_FILENO, data, sizeof(data))) == -1) {
+	assert(room > 0 && room <= sizeof(data));
+	if ((n = read(STDIN_FILENO, data, room)) == -1) {
 		if (errno == EINTR || errno == EAGAIN)
 			return;
 		/* A terminal that hung up, or a background job: empty input. */
@@ -319,7 +320,7 @@ static bool
 wants_input(const struct run *r)
 {
 	return r->input_open && !r->has_left && r->phase == RUNNING &&
-	    execsrv_process_awaits(r->p, EXECSRV_WRITE) < WRITES_MAX;
+	    execsrv_process_room(r->p) > 0;
 }
 
 /* --- signals --- */
