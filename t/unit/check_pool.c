@@ -357,6 +357,8 @@ take(void)
 	return c;
 }
 
+#define TAKE(n)	for (size_t k = (n); k > 0; k--) \
+				ck_assert_ptr_nonnull(take())
 #define SPARE(n)	ck_assert_uint_eq(child_count_spare(&children), n)
 
 /* --- how many --- */
@@ -398,32 +400,12 @@ START_TEST(test_made_up_for)
 }
 END_TEST
 
-/* Those that a slow template starts after all that go as well. */
-START_TEST(test_slow_in_a_rush)
-{
-	unsigned	 i;
-
-	hello(&chans[0]);
-	pass(0);
-	for (i = 0; i < MIN + 1; i++)
-		ck_assert_ptr_nonnull(take());
-	pass(5000);
-	SPARE(2 * MIN);
-	settle(&chans[0]);
-	pass(1001);
-	SPARE(MIN);
-}
-END_TEST
-
 /* A rush doubles what is kept, up to a limit; later half of it goes again. */
 START_TEST(test_rush)
 {
-	unsigned	 i;
-
 	hello(&chans[0]);
 	pass(0);
-	for (i = 0; i < MIN + 1; i++)
-		ck_assert_ptr_nonnull(take());
+	TAKE(MIN + 1);
 	pass(0);
 	SPARE(2 * MIN);
 	settle(&chans[0]);
@@ -431,8 +413,7 @@ START_TEST(test_rush)
 	SPARE(2 * MIN);
 	pass(2);
 	SPARE(MIN);
-	for (i = 0; i < 100; i++)
-		ck_assert_ptr_nonnull(take());
+	TAKE(100);
 	pass(0);
 	SPARE(MAX);
 	settle(&chans[0]);
@@ -443,6 +424,13 @@ START_TEST(test_rush)
 	pass(1001);
 	SPARE(MIN);
 	pass(5000);
+	SPARE(MIN);
+	/* Those that a slow template starts after all that go as well. */
+	TAKE(MIN + 1);
+	pass(5000);
+	SPARE(2 * MIN);
+	settle(&chans[0]);
+	pass(1001);
 	SPARE(MIN);
 }
 END_TEST
@@ -512,8 +500,7 @@ START_TEST(test_throttled)
 		pass(2499);
 		pool_on_death(pool);
 	}
-	for (i = 0; i < 3; i++)
-		ck_assert_ptr_nonnull(take());
+	TAKE(3);
 	pass(500);
 	SPARE(1);
 	while (!TAILQ_EMPTY(&children.list))
@@ -549,13 +536,11 @@ START_TEST(test_not_throttled)
 		settle(&chans[0]);
 		pass(2002);
 	}
-	for (i = 0; i < MIN + 1; i++)
-		ck_assert_ptr_nonnull(take());
+	TAKE(MIN + 1);
 	pass(10001);
 	for (i = 0; i < 4; i++)
 		pool_on_death(pool);
-	for (i = 0; i < 2 * MAX; i++)
-		ck_assert_ptr_nonnull(take());
+	TAKE(2 * MAX);
 }
 END_TEST
 
@@ -587,8 +572,7 @@ START_TEST(test_gone)
 	SPARE(MIN);
 	pool_stop(pool);
 	ck_assert(!chans[0].is_open);
-	for (i = 0; i < MIN; i++)
-		ck_assert_ptr_nonnull(take());
+	TAKE(MIN);
 	ck_assert_ptr_null(pool_take(pool));
 	pass(5000);
 	SPARE(0);
@@ -882,7 +866,6 @@ pool_suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_start);
 	tcase_add_test(t, test_made_up_for);
-	tcase_add_test(t, test_slow_in_a_rush);
 	tcase_add_test(t, test_rush);
 	tcase_add_test(t, test_no_spare);
 	tcase_add_test(t, test_reload);
