@@ -40,8 +40,9 @@ FORGED = int(os.environ.get("FORGED", 10000))
 RNG = random.Random(SEED)
 NOBODY = 65534
 PR_SET_CHILD_SUBREAPER = 36
+# A detached session is resumed after so many kills, however long they take.
 OPTIONS = ("SpareWorkers=8", "MaxSessions=4096", "MaxSessionsPerUser=4096",
-           "MaxSpareWorkers=64")
+           "MaxSpareWorkers=64", "DetachedTtl=1h")
 COUNT = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.1; done"
 
 
