@@ -54,7 +54,7 @@ START_TEST(test_socks)
 	socks_name("a.test");
 	px_ck_did("allow by rules (allow): socks a.test:443; find a.test");
 	if (_i == 3) {
-		px_found(NULL, 0);
+		px_found(&(struct netaddr){ .family = AF_INET }, 0);
 		px_ck_got_bytes(px.client, REPLY("\2"), 10);
 	} else {
 		px_found((const struct netaddr[]){
