@@ -17,7 +17,7 @@
 #include "common/limit.h"
 
 #define QUEUE_MAX	(2 * (size_t)LIMIT_MESSAGE)
-#define QUEUE_KEEP	(256 * 1024)	/* memory kept between turns */
+#define QUEUE_KEEP	(512 * 1024)	/* between turns: output of one */
 #define PART		(64 * 1024)	/* bytes of a frame generated at once */
 #define PART_FLUSH	(2 * PART)
 #define BULK_IDLE_US	2000	/* more than a turn takes */

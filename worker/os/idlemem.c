@@ -9,7 +9,7 @@
 
 #include "common/trick.h"
 
-#define BLOCK		((size_t)2 * 1024 * 1024)
+#define BLOCK		((size_t)8 * 1024 * 1024)
 #define STACK_DEPTH	((uintptr_t)96 * 1024)	/* what is looked at */
 #define STACK_LEFT	((uintptr_t)1024)	/* for our own calls */
 
