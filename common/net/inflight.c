@@ -9,7 +9,10 @@
 #define RATE_MAX 100000000000ULL	/* bytes a second, and no overflow */
 #define RTT_MIN	2000		/* below it scheduling is all there is */
 #define RATE_US	20000		/* the least time that a rate is taken over */
-#define QUEUE_US 60000		/* of a slow line, for its reader to pause */
+
+/* For a reader that pauses, on a slow line and on a fast one. */
+#define SLOW_US		60000
+#define FAST_US		20000
 
 /*
  * The limit as a multiple of bandwidth times delay.  As half of it may follow
@@ -126,21 +129,28 @@ add_rate(struct inflight *f, uint64_t now)
 
 /*
  * On a short way bandwidth times delay is next to nothing.  Leave the reader
- * what keeps it busy while we sleep, but no more than a request may wait for.
+ * what keeps it busy while one of us waits for a processor, but no more than a
+ * request may wait for: where processors are wanted by others, 128 KiB in
+ * flight were 30 MB/s.
  */
+static uint64_t
+least_of(const struct inflight *f, uint64_t rate)
+{
+	uint64_t	 slow = clamp(rate * SLOW_US / SECOND, 0,
+			    LIMIT_INFLIGHT_FIRST);
+	uint64_t	 fast = clamp(rate * FAST_US / SECOND, 0,
+			    LIMIT_INFLIGHT_PAUSE);
+
+	return clamp(slow > fast ? slow : fast, f->min, UINT64_MAX);
+}
+
 static void
 set_limit(struct inflight *f)
 {
 	uint64_t	 rate = best_rate(f);
-	uint64_t	 least = rate * QUEUE_US / SECOND;
-
-	if (least > LIMIT_INFLIGHT_FIRST)
-		least = LIMIT_INFLIGHT_FIRST;
-	if (least < f->min)
-		least = f->min;
 
 	f->limit = clamp(GAIN(rate * clamp(f->rtt, RTT_MIN, 60 * SECOND) /
-	    SECOND), least, LIMIT_INFLIGHT_MAX);
+	    SECOND), least_of(f, rate), LIMIT_INFLIGHT_MAX);
 }
 
 void

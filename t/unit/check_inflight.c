@@ -118,7 +118,8 @@ START_TEST(a_line_is_full_and_its_queue_short)
 	l.most = 0;
 	flood(&l, 38 * SECOND);
 	ck_assert_uint_ge(l.pos - before, l.rate * 27);
-	ck_assert_uint_le(l.most, 3 * hold + LIMIT_INFLIGHT_FIRST + FRAME);
+	ck_assert_uint_le(l.most, 3 * hold + FRAME + (l.rate < 6000000 ?
+	    LIMIT_INFLIGHT_FIRST : LIMIT_INFLIGHT_PAUSE));
 	/* One ping for half of what is in flight. */
 	ck_assert_uint_le(l.pings, l.pos / (LIMIT_RENDEZVOUS_LEAST / 2) + 2);
 }
@@ -233,7 +234,7 @@ START_TEST(it_follows_the_time)
 	ck_assert_uint_ge(flooded(&l, 20, 30), l.rate * 8);
 	l.rtt = 5000;
 	flood(&l, 50 * SECOND);
-	ck_assert_uint_le(l.f.limit, 3 * 250000 + LIMIT_INFLIGHT_FIRST);
+	ck_assert_uint_le(l.f.limit, 3 * 250000 + LIMIT_INFLIGHT_PAUSE);
 }
 END_TEST
 
@@ -268,6 +269,33 @@ START_TEST(silence_leaves_it_as_it_is)
 	quiet(&l, 60);
 	ck_assert_uint_ge(l.f.limit, limit * 9 / 10);
 	ck_assert_uint_eq(l.f.rtt, 20000);
+}
+END_TEST
+
+/* The limit of a line of this rate without delay. */
+static uint64_t
+limit_of(uint64_t rate)
+{
+	struct inflight	 f;
+
+	inflight_init(&f, 0, LIMIT_INFLIGHT_FIRST, LIMIT_INFLIGHT_MIN);
+	inflight_resume(&f, 0, 0);
+	inflight_ask(&f, rate, 0);
+	inflight_answer(&f, SECOND);
+	ck_assert_uint_eq(f.limit, 2 * rate + rate / 2);	/* a long way */
+	inflight_ask(&f, rate + 1, SECOND);
+	inflight_answer(&f, SECOND + 100);
+	return f.limit;
+}
+
+/* What its reader may take while it pauses: 60 ms, then 20, then 1 MiB. */
+START_TEST(a_reader_may_pause)
+{
+	ck_assert_uint_eq(limit_of(1000000), 60000);
+	ck_assert_uint_eq(limit_of(2200000), LIMIT_INFLIGHT_FIRST);
+	ck_assert_uint_eq(limit_of(6000000), LIMIT_INFLIGHT_FIRST);
+	ck_assert_uint_eq(limit_of(10000000), 200000);
+	ck_assert_uint_eq(limit_of(25000000), 500000);
 }
 END_TEST
 
@@ -325,6 +353,7 @@ main(void)
 	tcase_add_test(tc, it_follows_the_time);
 	tcase_add_test(tc, breaths_are_no_idleness);
 	tcase_add_test(tc, silence_leaves_it_as_it_is);
+	tcase_add_test(tc, a_reader_may_pause);
 	tcase_add_test(tc, bounds);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
