@@ -31,10 +31,9 @@
 #include "common/json/b64.h"
 #include "common/net/ws.h"
 
-#define IN_MAX		((size_t)16 << 20)
+#define MESSAGE_MAX	((size_t)4 << 20)
+#define RECV_MIN	((size_t)256 << 10)
 #define PIPE_BYTES	(256 << 10)
-#define OUT_MAX		((size_t)4 << 20)
-#define FRAME_HEAD	10
 #define AWAKE_US	200		/* that it asks before it waits */
 
 struct command {
@@ -42,16 +41,20 @@ struct command {
 	char	 id[32];
 	int	 in, out;
 	long	 seq;
-	bool	 is_terminal;
 };
 
 struct floor {
-	int		 fd, file;
-	struct command	 command;
-	uint8_t		 in[IN_MAX];
-	size_t		 pos, len;
-	char		 out[FRAME_HEAD + OUT_MAX];
-	uint8_t		 data[IN_MAX];
+	int			 fd, file;
+	struct command		 command;
+	struct ws_reader	 reader;
+	char			 out[WS_HEADER_MAX + 2 * MESSAGE_MAX];
+	uint8_t			 data[MESSAGE_MAX];
+};
+
+/* A message, or the rest of one. */
+struct text {
+	char	*p;
+	size_t	 len;
 };
 
 static void
@@ -65,26 +68,23 @@ write_all(int fd, const void *data, size_t len)
 			exit(1);		/* the client has gone */
 }
 
-/* Send what stands at out + FRAME_HEAD. */
-static void
-send_text(struct floor *f, size_t len)
+/* Where the text of a message is written. */
+static char *
+begin(struct floor *f)
 {
-	char	*p = f->out + FRAME_HEAD;
+	return f->out + WS_HEADER_MAX;
+}
 
-	if (len > UINT16_MAX) {
-		p -= 10;
-		memcpy(p + 2, &(uint64_t){ htobe64(len) }, 8);
-		p[1] = 127;
-	} else if (len > 125) {
-		p -= 4;
-		memcpy(p + 2, &(uint16_t){ htobe16((uint16_t)len) }, 2);
-		p[1] = 126;
-	} else {
-		p -= 2;
-		p[1] = (char)len;
-	}
-	p[0] = (char)0x81;
-	write_all(f->fd, p, len + (size_t)(f->out + FRAME_HEAD - p));
+/* Send it; it ends there. */
+static void
+finish(struct floor *f, const char *end)
+{
+	const size_t	 len = (size_t)(end - begin(f));
+	uint8_t		 header[WS_HEADER_MAX];
+	const size_t	 n = ws_header(header, true, WS_TEXT, len, NULL);
+
+	memcpy(begin(f) - n, header, n);
+	write_all(f->fd, begin(f) - n, n + len);
 }
 
 PRINTF(2, 3) static void
@@ -94,32 +94,49 @@ say(struct floor *f, const char *format, ...)
 	int	n;
 
 	va_start(ap, format);
-	n = vsnprintf(f->out + FRAME_HEAD, OUT_MAX, format, ap);
+	n = vsnprintf(begin(f), MESSAGE_MAX, format, ap);
 	va_end(ap);
-	send_text(f, (size_t)n);
+	finish(f, begin(f) + n);
 }
 
-/* What follows this key; the text ends with NUL. */
-static char *
-find(char *text, const char *key)
+/* End a message with bytes in base64. */
+static void
+finish_bytes(struct floor *f, char *p, ssize_t n)
 {
-	char	*p = strstr(text, key);
+	if (n < 0)
+		err(1, "read");
+	p += b64_encode(p, f->data, (size_t)n);
+	finish(f, (char *)mempcpy(p, "\"}}", 3));
+}
+
+/* What follows this key, which is there. */
+static struct text
+find(struct text t, const char *key)
+{
+	char	*p = memmem(t.p, t.len, key, strlen(key));
 
 	if (p == NULL)
-		errx(1, "no %s in %.200s", key, text);
-	return p + strlen(key);
+		errx(1, "no %s in %.*s", key, (int)t.len, t.p);
+	p += strlen(key);
+	return (struct text){ p, t.len - (size_t)(p - t.p) };
 }
 
-/* A string's end becomes NUL; return its length. */
-static size_t
-cut(char *string)
+static long
+number(struct text t, const char *key)
 {
-	char	*end = strchr(string, '"');
+	return strtol(find(t, key).p, NULL, 10);
+}
+
+/* A string whose first quote was found; ends with NUL now. */
+static struct text
+string(struct text t)
+{
+	char	*end = memchr(t.p, '"', t.len);
 
 	if (end == NULL)
-		errx(1, "no end: %.200s", string);
+		errx(1, "no end");
 	*end = '\0';
-	return (size_t)(end - string);
+	return (struct text){ t.p, (size_t)(end - t.p) };
 }
 
 /* --- commands --- */
@@ -130,10 +147,10 @@ execute(char *p)
 	char	*argv[16];
 	int	 n = 0;
 
-	while (*p == '"' && n < 15) {
+	for (; *p == '"' && n < 15; p += *p == ',') {
 		argv[n++] = p + 1;
-		p += 1 + cut(p + 1) + 1;
-		p += *p == ',';
+		p = strchr(p + 1, '"');
+		*p++ = '\0';
 	}
 	argv[n] = NULL;
 	execv(argv[0], argv);
@@ -141,36 +158,48 @@ execute(char *p)
 }
 
 static void
-command_start(struct floor *f, long id, char *text)
+start_piped(struct command *c, char *argv)
+{
+	int	 in[2], out[2];
+
+	if (pipe2(in, O_CLOEXEC) == -1 || pipe2(out, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	fcntl(in[1], F_SETPIPE_SZ, PIPE_BYTES);
+	fcntl(out[0], F_SETPIPE_SZ, PIPE_BYTES);
+	if ((c->pid = fork()) == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execute(argv);
+	}
+	close(in[0]);
+	close(out[1]);
+	c->in = in[1];
+	c->out = out[0];
+}
+
+static void
+start_on_terminal(struct command *c, char *argv)
+{
+	if ((c->pid = forkpty(&c->out, NULL, NULL, NULL)) == 0)
+		execute(argv);
+	c->in = dup(c->out);
+}
+
+static void
+command_start(struct floor *f, long id, struct text t)
 {
 	struct command	*c = &f->command;
-	char		*argv = find(text, "\"argv\":[");
-	int		 in[2], out[2];
+	struct text	 argv = find(t, "\"argv\":[");
 
-	*c = (struct command){ .in = -1, .is_terminal = strstr(argv,
-	    "\"tty\":true") != NULL };
-	sscanf(find(text, "\"processId\":\""), "%31[^\"]", c->id);
-	if (c->is_terminal) {
-		if ((c->pid = forkpty(&c->out, NULL, NULL, NULL)) == 0)
-			execute(argv);
-		c->in = dup(c->out);
-	} else {
-		if (pipe2(in, O_CLOEXEC) == -1 || pipe2(out, O_CLOEXEC) == -1)
-			err(1, "pipe");
-		fcntl(in[1], F_SETPIPE_SZ, PIPE_BYTES);
-		fcntl(out[0], F_SETPIPE_SZ, PIPE_BYTES);
-		if ((c->pid = fork()) == 0) {
-			dup2(in[0], 0);
-			dup2(out[1], 1);
-			execute(argv);
-		}
-		close(in[0]);
-		close(out[1]);
-		c->in = in[1];
-		c->out = out[0];
-	}
+	*c = (struct command){ .pid = -1 };
+	if (memmem(t.p, t.len, "\"tty\":true", 10) != NULL)
+		start_on_terminal(c, argv.p);
+	else
+		start_piped(c, argv.p);
 	if (c->pid == -1)
 		err(1, "fork");
+	snprintf(c->id, sizeof(c->id), "%s",
+	    string(find(t, "\"processId\":\"")).p);
 	say(f, "{\"id\":%ld,\"result\":{\"processId\":\"%s\"}}", id, c->id);
 }
 
@@ -193,157 +222,152 @@ static void
 command_read(struct floor *f)
 {
 	struct command	*c = &f->command;
-	char		*p = f->out + FRAME_HEAD;
 	ssize_t		 n = read(c->out, f->data, PIPE_BYTES);
 
-	if (n <= 0) {
+	if (n <= 0)
 		command_end(f);
-		return;
-	}
-	p += sprintf(p, "{\"method\":\"process/output\",\"params\":{"
-	    "\"processId\":\"%s\",\"seq\":%ld,\"stream\":\"stdout\","
-	    "\"chunk\":\"", c->id, ++c->seq);
-	p += b64_encode(p, f->data, (size_t)n);
-	memcpy(p, "\"}}", 3);
-	send_text(f, (size_t)(p + 3 - f->out - FRAME_HEAD));
+	else
+		finish_bytes(f, begin(f) + sprintf(begin(f), "{\"method\":"
+		    "\"process/output\",\"params\":{\"processId\":\"%s\","
+		    "\"seq\":%ld,\"stream\":\"stdout\",\"chunk\":\"", c->id,
+		    ++c->seq), n);
 }
 
-static void
-command_write(struct floor *f, long id, char *text)
+/* Decode the string with this key into f->data; the length. */
+static size_t
+take_bytes(struct floor *f, struct text t, const char *key)
 {
-	char	*chunk = find(text, "\"chunk\":\"");
-	ssize_t	 n = b64_decode(f->data, chunk, cut(chunk));
+	struct text	 chunk = string(find(t, key));
+	ssize_t		 n = b64_decode(f->data, chunk.p, chunk.len);
 
 	if (n == -1)
 		errx(1, "no base64");
-	write_all(f->command.in, f->data, (size_t)n);
+	return (size_t)n;
+}
+
+static void
+command_write(struct floor *f, long id, struct text t)
+{
+	write_all(f->command.in, f->data, take_bytes(f, t, "\"chunk\":\""));
 	say(f, "{\"id\":%ld,\"result\":{\"status\":\"accepted\"}}", id);
+}
+
+static void
+command_terminate(struct floor *f, long id, struct text t)
+{
+	(void)t;
+	kill(f->command.pid, SIGKILL);
+	say(f, "{\"id\":%ld,\"result\":{\"running\":true}}", id);
 }
 
 /* --- files --- */
 
-static char *
-path_in(char *text)
+static const char *
+path_in(struct text t)
 {
-	char	*path = find(text, "\"path\":\"file://");
-
-	cut(path);
-	return path;
+	return string(find(t, "\"path\":\"file://")).p;
 }
 
-/* So many bytes from there. */
-static void
-send_bytes(struct floor *f, long id, int fd, off_t offset, size_t len)
+static int
+open_to_read(struct text t)
 {
-	char	*p = f->out + FRAME_HEAD;
-	ssize_t	 n = pread(fd, f->data, len, offset);
+	int	fd = open(path_in(t), O_RDONLY | O_CLOEXEC);
 
-	if (n == -1)
-		err(1, "pread");
-	p += sprintf(p, "{\"id\":%ld,\"result\":{\"dataBase64\":\"", id);
-	p += b64_encode(p, f->data, (size_t)n);
-	memcpy(p, "\"}}", 3);
-	send_text(f, (size_t)(p + 3 - f->out - FRAME_HEAD));
+	if (fd == -1)
+		err(1, "open");
+	return fd;
 }
 
 static void
-file_read(struct floor *f, long id, char *text)
+file_read(struct floor *f, long id, struct text t)
 {
 	struct stat	 st;
-	int		 fd = open(path_in(text), O_RDONLY | O_CLOEXEC);
+	int		 fd = open_to_read(t);
 
-	if (fd == -1 || fstat(fd, &st) == -1)
-		err(1, "readFile");
-	send_bytes(f, id, fd, 0, (size_t)st.st_size);
+	if (fstat(fd, &st) == -1 || (size_t)st.st_size > MESSAGE_MAX)
+		err(1, "fstat");
+	finish_bytes(f, begin(f) + sprintf(begin(f), "{\"id\":%ld,\"result\":"
+	    "{\"dataBase64\":\"", id), read(fd, f->data,
+	    (size_t)st.st_size));
 	close(fd);
 }
 
 static void
-file_open(struct floor *f, long id, char *text)
+file_open(struct floor *f, long id, struct text t)
 {
-	if ((f->file = open(path_in(text), O_RDONLY | O_CLOEXEC)) == -1)
-		err(1, "open");
+	f->file = open_to_read(t);
 	say(f, "{\"id\":%ld,\"result\":{}}", id);
 }
 
 static void
-file_block(struct floor *f, long id, char *text)
+file_block(struct floor *f, long id, struct text t)
 {
-	send_bytes(f, id, f->file, atol(find(text, "\"offset\":")),
-	    (size_t)atol(find(text, "\"len\":")));
+	finish_bytes(f, begin(f) + sprintf(begin(f), "{\"id\":%ld,\"result\":"
+	    "{\"eof\":false,\"chunk\":\"", id), pread(f->file, f->data,
+	    (size_t)number(t, "\"len\":"), number(t, "\"offset\":")));
 }
 
 static void
-file_close(struct floor *f, long id, char *text)
+file_close(struct floor *f, long id, struct text t)
 {
-	(void)text;
+	(void)t;
 	close(f->file);
 	say(f, "{\"id\":%ld,\"result\":{}}", id);
 }
 
-/* Another name first, as whoever looks sees the old file or the new one. */
+/* Under another name first: whoever looks sees the old file or the new one. */
 static void
-file_write(struct floor *f, long id, char *text)
+file_write(struct floor *f, long id, struct text t)
 {
-	char	*chunk = find(text, "\"dataBase64\":\""), *path;
-	ssize_t	 n = b64_decode(f->data, chunk, cut(chunk));
-	char	 temporary[5000];
-	int	 fd;
+	const size_t	 len = take_bytes(f, t, "\"dataBase64\":\"");
+	const char	*path = path_in(t);
+	char		 temporary[5000];
+	int		 fd;
 
-	path = path_in(text);
 	snprintf(temporary, sizeof(temporary), "%s.new", path);
-	if (n == -1 || (fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL |
-	    O_CLOEXEC, 0644)) == -1)
-		err(1, "writeFile");
-	write_all(fd, f->data, (size_t)n);
+	if ((fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	    0644)) == -1)
+		err(1, "%s", temporary);
+	write_all(fd, f->data, len);
 	close(fd);
 	if (rename(temporary, path) == -1)
-		err(1, "rename");
+		err(1, "%s", path);
 	say(f, "{\"id\":%ld,\"result\":{}}", id);
 }
 
 static void
-folder_read(struct floor *f, long id, char *text)
+folder_read(struct floor *f, long id, struct text t)
 {
-	char		*p = f->out + FRAME_HEAD;
+	char		*p = begin(f);
 	struct dirent	*e;
-	DIR		*d = opendir(path_in(text));
+	DIR		*d = opendir(path_in(t));
 
 	if (d == NULL)
-		err(1, "readDirectory");
+		err(1, "opendir");
 	p += sprintf(p, "{\"id\":%ld,\"result\":{\"entries\":[", id);
 	while ((e = readdir(d)) != NULL)
 		p += sprintf(p, "{\"fileName\":\"%s\",\"isDirectory\":%s,"
 		    "\"isFile\":%s},", e->d_name, e->d_type == DT_DIR ?
 		    "true" : "false", e->d_type == DT_REG ? "true" : "false");
 	closedir(d);
-	memcpy(p - 1, "]}}", 3);
-	send_text(f, (size_t)(p + 2 - f->out - FRAME_HEAD));
+	finish(f, (char *)mempcpy(p - 1, "]}}", 3));
 }
 
 /* --- the connection --- */
 
 static void
-initialize(struct floor *f, long id, char *text)
+initialize(struct floor *f, long id, struct text t)
 {
-	(void)text;
+	(void)t;
 	say(f, "{\"id\":%ld,\"result\":{\"sessionId\":\"s\"}}", id);
 }
 
 static void
-command_terminate(struct floor *f, long id, char *text)
-{
-	(void)text;
-	kill(f->command.pid, SIGKILL);
-	say(f, "{\"id\":%ld,\"result\":{\"running\":true}}", id);
-}
-
-static void
-on_message(struct floor *f, char *text)
+on_message(struct floor *f, struct text t)
 {
 	static const struct {
 		const char	*method;
-		void		(*fn)(struct floor *, long, char *);
+		void		(*fn)(struct floor *, long, struct text);
 	} calls[] = {
 		{ "process/write\"", command_write },
 		{ "process/start\"", command_start },
@@ -356,72 +380,59 @@ on_message(struct floor *f, char *text)
 		{ "fs/close\"", file_close },
 		{ "initialize\"", initialize },
 	};
-	char	*method = find(text, "\"method\":\"");
+	struct text	 method = find(t, "\"method\":\"");
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (strncmp(method, calls[i].method,
+		if (strncmp(method.p, calls[i].method,
 		    strlen(calls[i].method)) == 0) {
-			calls[i].fn(f, atol(find(text, "\"id\":")), text);
+			calls[i].fn(f, number(t, "\"id\":"), t);
 			return;
 		}
 	}
-	if (strncmp(method, "initialized\"", 12) != 0)
-		errx(1, "%.80s: not of the floor", text);
-}
-
-/* Take one frame, if it is whole. */
-static bool
-take_frame(struct floor *f)
-{
-	uint8_t		*p = f->in + f->pos, *text, after;
-	const size_t	 have = f->len - f->pos;
-	size_t		 head, len;
-
-	if (have < 2)
-		return false;
-	len = p[1] & 0x7f;
-	head = len < 126 ? 6 : len == 126 ? 8 : 14;
-	if (have < head)
-		return false;
-	if (len == 126)
-		len = (size_t)p[2] << 8 | p[3];
-	else if (len == 127)
-		len = be64toh(*(uint64_t *)memcpy(&(uint64_t){ 0 }, p + 2, 8));
-	if (head + len >= IN_MAX)
-		errx(1, "a frame of %zu bytes", len);
-	if (have < head + len)
-		return false;
-	text = p + head;
-	ws_mask(text, len, (const uint8_t *)memcpy((uint8_t[4]){ 0 },
-	    text - 4, 4));
-	after = text[len];
-	text[len] = '\0';
-	if ((p[0] & 0xf) == 1)
-		on_message(f, (char *)text);
-	text[len] = after;
-	f->pos += head + len;
-	return true;
+	if (strncmp(method.p, "initialized\"", 12) != 0)
+		errx(1, "%.40s: not here", method.p);
 }
 
 static void
 receive(struct floor *f)
 {
-	ssize_t	n;
+	struct ws_event	 ev;
+	uint8_t		*room;
+	size_t		 size;
+	ssize_t		 n;
 
-	if (f->pos == f->len)
-		f->pos = f->len = 0;
-	if (f->pos > 0 && f->len + ((size_t)4 << 20) > IN_MAX) {
-		memmove(f->in, f->in + f->pos, f->len - f->pos);
-		f->len -= f->pos;
-		f->pos = 0;
-	}
-	n = recv(f->fd, f->in + f->len, IN_MAX - 1 - f->len, 0);
-	if (n <= 0)
+	if ((room = ws_reader_room(&f->reader, RECV_MIN, &size)) == NULL)
+		err(1, "memory");
+	if ((n = recv(f->fd, room, size, 0)) <= 0)
 		exit(0);
-	f->len += (size_t)n;
+	ws_reader_fed(&f->reader, (size_t)n);
+	for (;;) {
+		ws_reader_next(&f->reader, &ev);
+		if (ev.type != WS_EV_MESSAGE)
+			break;
+		on_message(f, (struct text){ (char *)ev.data, ev.len });
+	}
+	if (ev.type == WS_EV_ERROR)
+		errx(1, "no websocket");
 }
 
-/* Ask for a moment before it waits, as a server in a hurry does. */
+/* The head of the request: what it says is the same each time. */
+static void
+upgrade(int fd)
+{
+	char	 head[4096];
+	ssize_t	 n;
+
+	do
+		n = recv(fd, head, sizeof(head), MSG_PEEK);
+	while (n > 0 && memmem(head, (size_t)n, "\r\n\r\n", 4) == NULL);
+	if (n <= 0 || recv(fd, head, (size_t)((char *)memmem(head, (size_t)n,
+	    "\r\n\r\n", 4) + 4 - head), 0) <= 0)
+		exit(1);
+	write_all(fd, "HTTP/1.1 101 Switching Protocols\r\n\r\n", 36);
+}
+
+/* Ask for a moment before waiting, as a server in a hurry does. */
 static void
 await(struct pollfd p[static 2])
 {
@@ -440,18 +451,11 @@ serve(int fd)
 {
 	static struct floor	 f;
 	struct pollfd		 p[2];
-	uint8_t			*end;
 
 	f.fd = fd;
-	f.file = -1;
-	do
-		receive(&f);
-	while ((end = memmem(f.in, f.len, "\r\n\r\n", 4)) == NULL);
-	f.pos = (size_t)(end + 4 - f.in);
-	write_all(fd, "HTTP/1.1 101 Switching Protocols\r\n\r\n", 36);
+	ws_reader_init(&f.reader, true, 2 * MESSAGE_MAX, 2 * MESSAGE_MAX);
+	upgrade(fd);
 	for (;;) {
-		while (take_frame(&f))
-			continue;
 		p[0] = (struct pollfd){ .fd = fd, .events = POLLIN };
 		p[1] = (struct pollfd){ .fd = f.command.pid > 0 ?
 		    f.command.out : -1, .events = POLLIN };
