@@ -43,7 +43,10 @@ class Forward:
         self.doors = []
         for _ in range(want):
             line = self.process.stdout.readline().strip()
-            check(" -> " in line, "%s: %s" % (options, line))
+            if " -> " not in line:
+                self.process.terminate()
+                raise AssertionError("%s: %s%s" % (
+                    options, line, self.process.communicate()[1]))
             self.doors.append(line.split(" -> ")[0])
 
     def end(self, sig=signal.SIGTERM):

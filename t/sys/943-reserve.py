@@ -43,9 +43,9 @@ def run_out(kind):
             wait_for(lambda: status(server)["paused"] > before + 3, LIMIT,
                      "it goes on")
             say("  %d pauses" % status(server)["paused"])
+            log = server.log()  # before some leave that nobody knows yet
         check(other.run("p", "echo", "x") == (b"x\n", 0), "a session")
         del waiting
-    log = server.log()
     check(log.count("pausing") == 1, "said %d times" % log.count("pausing"))
     check("peer:" not in log and "refused" not in log, log[-2000:])
     client = Client(url)
