@@ -201,7 +201,8 @@ ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
 	bool		 found = false;
 
 	enough = is_suspect ? MISSES_SUSPECT : MISSES;
-	while (misses < enough && clock_ms() <= until) {
+	/* Once at least: what was not looked at must not count as empty. */
+	do {
 		reap(reap_arg);
 		if (ptree_kill(SIGKILL, skip, match, arg) > 0) {
 			found = true;
@@ -209,7 +210,7 @@ ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
 		} else {
 			misses++;
 		}
-	}
+	} while (misses < enough && clock_ms() <= until);
 	return found || is_suspect;
 }
 

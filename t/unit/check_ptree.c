@@ -380,6 +380,11 @@ START_TEST(test_purge)
 	ck_assert(ptree_purge(NULL, NULL, NULL, true, 50, count_reap, order));
 	ck_assert_uint_le(nreaps, 11);
 	pause_us = 0;
+	/* Once even if that was over before (it wraps around). */
+	nreaps = 0;
+	ck_assert(!ptree_purge(NULL, NULL, NULL, false, UINT64_MAX,
+	    count_reap, order));
+	ck_assert_uint_eq(nreaps, 1);
 	/* Twice anew after each that is found. */
 	nreaps = 0;
 	spawn(in_session);
