@@ -2,8 +2,9 @@
 import os
 import time
 
-from client import (RpcError, Server, check, descendants, in_time, is_alive,
-                    main, resume_in, say, skip, wait_for, worker_of, LIMIT, SCALE)
+from client import (RpcError, Server, TooSlow, check, descendants, in_time,
+                    is_alive, main, resume_in, say, skip, wait_for, worker_of,
+                    LIMIT, SCALE, TRIES)
 from fscommon import (apart, fill, folder, light, mount, paths, uri,
                       workers_children, MIB)
 
@@ -25,7 +26,7 @@ def hang(top):
     return fuse
 
 
-def requests(top):
+def requests(top, turn):
     dead, link, good = top + "/mount", top + "/link", top + "/file"
     for path in (dead + "/x", dead, link):
         yield "fs/readFile", paths(path)
@@ -40,19 +41,25 @@ def requests(top):
                           "destinationPath": uri(top + "/copy")}
         yield "fs/copy", {"sourcePath": uri(good), "recursive": True,
                           "destinationPath": uri(path)}
-        yield "fs/open", paths(path, handleId="r" + path[-9:])
-        yield "fs/open", paths(path, handleId="w" + path[-9:], mode="replace")
+        yield "fs/open", paths(path, handleId="r%d%s" % (turn, path[-9:]))
+        yield "fs/open", paths(path, mode="replace",
+                                handleId="w%d%s" % (turn, path[-9:]))
     yield "fs/walk", paths(top, options=OPTIONS)
     yield "fs/readDirectory", paths(top)
 
 
-def quick(c, top, what):
-    began = time.monotonic()
-    c.call("environment/status")
-    check(c.call("fs/getMetadata", paths(top + "/file"))["size"] == 3 * MIB,
-          "another file")
-    took = time.monotonic() - began
-    in_time(took < 0.2 * SCALE, "behind %s: %.3f s" % (what, took))
+def quick(c, top, what, ask=lambda turn: None):
+    """Behind what is asked here; asked once more where that was too slow."""
+    for turn in range(TRIES):
+        ask(turn)
+        began = time.monotonic()
+        c.call("environment/status")
+        check(c.call("fs/getMetadata", paths(top + "/file"))["size"] ==
+              3 * MIB, "another file")
+        took = time.monotonic() - began
+        if took < 0.2 * SCALE:
+            return
+    raise TooSlow("behind %s: %.3f s" % (what, took))
 
 
 def each_method():
@@ -66,15 +73,13 @@ def each_method():
     c = light(server.url)
     worker = worker_of(server, c)
     quick(c, top, "nothing")
-    number = 0
-    for method, params in requests(top):
-        c.request(method, params)
-        number += 1
-        quick(c, top, method)
+    turns = [list(requests(top, turn)) for turn in range(TRIES)]
+    for n, (method, _) in enumerate(turns[0]):
+        quick(c, top, method, lambda turn, n=n: c.request(*turns[turn][n]))
     # What is done elsewhere, off the worker, goes on as well.
     check(c.call("fs/readFile", paths(top + "/file"))["size"] > 4 * MIB,
           "too short")
-    say("  %d of %d answered" % (len(c.answers), number))
+    say("  %d of %d answered" % (len(c.answers), len(turns[0])))
     wait_for(lambda: len(workers_children(worker)) > 20, LIMIT, "many hang")
     all_of_it = descendants(server.pid)
     # A resumed session is as quick, with all of those behind it.
@@ -128,10 +133,11 @@ def start_there():
     server = Server()
     c = light(server.url)
     quick(c, top, "nothing")
-    c.start("p", "true", wait=False, cwd=uri(top + "/mount"))
-    quick(c, top, "a start there")
+    for name in "mount", "link":
+        quick(c, top, "a start in " + name, lambda turn, name=name: c.start(
+            "%s%d" % (name, turn), "true", wait=False,
+            cwd=uri(top + "/" + name)))
     number = c.start("q", "true", wait=False, cwd=uri(top + "/link"))
-    quick(c, top, "a start behind a link there")
     # It is there already, and can be ended before it has begun.
     refused(lambda: c.start("q", "true"), "already exists")
     c.call("process/terminate", {"processId": "q"})
