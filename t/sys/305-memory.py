@@ -8,7 +8,7 @@ from client import (Server, check, main, rss, say, wait_for, worker_of, LIMIT,
 from fscommon import (fill, folder, light, paths, uri, workers_children, MIB)
 
 JOBS = 64                   # LIMIT_FILE_JOBS
-MANY = 32                   # far more than LIMIT_FILE_HELD lets be held
+MANY = 20                   # far more than LIMIT_FILE_HELD lets be held
 
 
 def highest(pid):
@@ -30,11 +30,11 @@ def one_after_another():
     server = Server()
     c = light(server.url)
     worker = worker_of(server, c)
-    for _ in range(30):
+    for _ in range(20):
         check(c.call("fs/readFile", paths(top + "/f"))["size"] > 53 * MIB,
               "too short")
     # What came, and the part of its text that is on its way.
-    bounded("30 files of 40 MiB", highest(worker), 60 * MIB)
+    bounded("20 files of 40 MiB", highest(worker), 60 * MIB)
     wait_for(lambda: rss(worker) < 16 * MIB or SANITIZED, LIMIT,
              "it is given back")
     c.close()
