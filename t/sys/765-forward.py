@@ -45,8 +45,9 @@ class Forward:
             line = self.process.stdout.readline().strip()
             if " -> " not in line:
                 self.process.terminate()
-                raise AssertionError("%s: %s%s" % (
-                    options, line, self.process.communicate()[1]))
+                errors = self.process.communicate()[1]
+                raise AssertionError("%s: %r, %d: %s" % (
+                    options, line, self.process.returncode, errors))
             self.doors.append(line.split(" -> ")[0])
 
     def end(self, sig=signal.SIGTERM):
