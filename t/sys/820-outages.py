@@ -116,7 +116,7 @@ async def waiting(rig):
 async def silence(rig):
     rig.silent = Silent()
     program = rig.program(url="https://127.0.0.1:%d" % rig.silent.port)
-    rig.silent.socket.settimeout(20)
+    rig.silent.socket.settimeout(client.LIMIT)
     rig.silent.peer = rig.silent.socket.accept()
     return program
 
