@@ -42,7 +42,7 @@ def times():
         (101, "no type", jwt(KEY, good(), {"alg": "HS256"})),
         (101, "another type", jwt(KEY, good(), {"alg": "HS256",
                                                 "typ": "at+jwt"})),
-        (101, "expired within the skew", jwt(KEY, {"exp": in_seconds(-15)})),
+        (101, "expired within the skew", jwt(KEY, {"exp": in_seconds(-2)})),
         (401, "expired", jwt(KEY, {"exp": in_seconds(-40)})),
         (401, "long ago", jwt(KEY, {"exp": 0})),
         (401, "negative", jwt(KEY, {"exp": -1})),
@@ -143,8 +143,8 @@ def parties():
         (401, "issuer with NUL", jwt(KEY, good(iss="me\0", aud="you"))),
         (401, "a list of issuers", jwt(KEY, good(iss=["me"], aud="you"))),
     ])
-    log = server.log()
-    check("wrong audience" in log, "no reason in the log")
+    wait_for(lambda: server.has_logged("wrong audience"), LIMIT,
+             "the reason in the log")
     server.stop()
 
 
@@ -155,7 +155,8 @@ def subjects():
                     (401, "null", jwt(KEY, good(sub=None))),
                     (401, "a number", jwt(KEY, good(sub=5))),
                     (101, "a subject", jwt(KEY, good(sub="ann")))])
-    check("no subject" in server.log(), "no reason in the log")
+    wait_for(lambda: server.has_logged("no subject"), LIMIT,
+             "the reason in the log")
     server.stop()
     server = server_with()
     tails = {name: jwt(KEY, good(**claims)) for name, claims in {
@@ -293,6 +294,9 @@ def public_keys():
     with open(path, "w", encoding="ascii") as f:
         json.dump({"keys": [other.key()]}, f)
     server.process.send_signal(signal.SIGHUP)
+    # Guesses are counted: none before that.
+    wait_for(lambda: server.has_logged("configuration was read again"), LIMIT,
+             "the reload")
     wait_for(lambda: status(server.url, other.sign(claims)) == 101, LIMIT,
              "the new key is taken")
     judged(server, [(401, "the old key", ec.sign(claims))])
@@ -317,7 +321,7 @@ def switches():
                       "--ws-audience", "you",
                       "--ws-max-clock-skew-seconds", "100")
     judged(server, [
-        (101, "all", jwt(KEY, {"exp": in_seconds(-60), "iss": "me",
+        (101, "all", jwt(KEY, {"exp": in_seconds(-35), "iss": "me",
                                "aud": "you"})),
         (401, "none", jwt(KEY, good())), (401, "plain", token)])
     check(tokens.ask(server.url)[0] == 401, "without a token")
