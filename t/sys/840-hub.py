@@ -314,9 +314,11 @@ def too_big():
             x.expect(sent)
             over = sent + b"\0"
             size = len(over) // pieces + 1
-            for at in range(0, len(over), size):
-                h.send(over[at:at + size], op=0 if at else 2,
-                       fin=at + size >= len(over))
+            # It may be closed before the last byte is sent.
+            with contextlib.suppress(ConnectionError):
+                for at in range(0, len(over), size):
+                    h.send(over[at:at + size], op=0 if at else 2,
+                           fin=at + size >= len(over))
             check(h.ended() in (1009, None), "it is closed")
             check(x.reset() == (name, b"harness_disconnected"), "told")
 
@@ -459,14 +461,16 @@ def takeover():
 
         # Another key: the one that is there is asked, and answers.
         def while_it_answers(fn):
-            got = []
+            got, quiet = [], True
             t = threading.Thread(target=lambda: got.append(fn()))
             t.start()
-            while t.is_alive():
-                check(newer.is_quiet(0.02), "something else came")
-            return got[0]
-        answer = while_it_answers(hub.register)
+            while quiet and t.is_alive():
+                quiet = newer.is_quiet(0.02)
+            t.join()
+            return got[0], quiet
+        answer, quiet = while_it_answers(hub.register)
         in_time(answer.status == 503, "it did not answer in time")
+        check(quiet, "something else came")
         check(answer.code == "registration_conflict", answer.body)
         # It does not answer: it is dead.
         began = time.monotonic()
@@ -637,7 +641,8 @@ def rates():
         check(hub.register().status == 200, "of another subject")
     with Hub() as hub:
         codes = [hub.connect("build-1", "wrong").status for _ in range(20)]
-        check(codes[0] == 401 and codes[-1] == 429, "%s" % codes)
+        check(codes[0] == 401 and set(codes) <= {401, 429}, "%s" % codes)
+        in_time(codes[-1] == 429, "the wait was over: %s" % codes)
         check("wrong" not in json.dumps(hub.audit()), "a token is audited")
         check(hub.connect().status == 409, "a right token, from the same")
 
@@ -705,8 +710,8 @@ Match Harness token:pool
         in_time(min(got.values()) * 3 > max(got.values()), "%s" % got)
         in_time(longest < 0.5, "another one waited %.2f s" % longest)
         values = hub.metrics()
-        check(values["execsrv_hub_stalls_total"] == 0 and
-              values["execsrv_hub_stops_total"] > 0, "%s" % values)
+        check(values["execsrv_hub_stalls_total"] == 0, "%s" % values)
+        in_time(values["execsrv_hub_stops_total"] > 0, "slower than its rate")
 
 
 def jwt(secret, **claims):
@@ -836,7 +841,7 @@ def control():
         t.start()
         check(x.pong(), "a ping")
         t.join()
-        check(got[0]["ok"] and got[0]["ms"] < 2000, "%s" % got)
+        in_time(got[0]["ok"] and got[0]["ms"] < 2000, "%s" % got)
         check(not hub.ctl("ping", environment="build-2")[1]["ok"],
               "nobody answers there")
         check(hub.ctl("drain", environment="build-2")[1]["ok"], "drain")
