@@ -246,7 +246,8 @@ def of_another_user():
             capture_output=True, text=True, check=False)
         got = done.stdout.strip() or "b''"
         check(got == want, "uid %d: %s %s" % (uid, got, done.stderr))
-    check(server.has_logged("of another user"), "it is logged")
+    wait_for(lambda: server.has_logged("of another user"), LIMIT,
+             "it is logged")
     c.close()
     server.stop()
 
@@ -422,11 +423,11 @@ def told():
     c.start("p", "/bin/bash", "-c", ASK + "(ask a.test); (ask b.test); "
             "(ask a.test); (ask a.test)", **managed({"b.test": "deny"}))
     output(c, "p")
-    shown = subprocess.run(
-        [*AS_NOBODY, BUILD + "/execsrvctl", "-R", server.run, "show", "1"],
-        check=True, capture_output=True, text=True).stdout
     for want in ("3 a.test:80 not_allowed", "1 b.test:80 denied"):
-        check(want in shown, "%s: %s" % (want, shown))
+        wait_for(lambda want=want: want in subprocess.run(
+            [*AS_NOBODY, BUILD + "/execsrvctl", "-R", server.run, "show",
+             "1"], check=False, capture_output=True, text=True).stdout, LIMIT,
+            want)
     c.close()
     server.stop()
     with open(audit, encoding="utf-8") as f:

@@ -35,9 +35,7 @@ def lookup(name, kind):
             if (":" in a) == (kind == AAAA)]
 
 
-def names():
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.bind(("7.7.7.2", 53))
+def names(s):
     while True:
         q, who = s.recvfrom(2048)
         at, labels = 12, []
@@ -100,12 +98,14 @@ def redirect(c, _):
                   b"Content-Length: 0\r\n\r\n" % port.encode())
 
 
-def serve(port, fn):
-    s = socket.socket()
+def bound(kind, port):
+    s = socket.socket(socket.AF_INET, kind)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     s.bind(("7.7.7.2", port))
-    s.listen(64)
+    return s
 
+
+def serve(s, port, fn):
     def one(c):
         with c:
             try:
@@ -120,7 +120,10 @@ def serve(port, fn):
 
 sys.stdin.readline()                # the address is there
 for p, f in ((80, echo), (81, twice), (82, redirect), (83, echo)):
-    threading.Thread(target=serve, args=(p, f), daemon=True).start()
-threading.Thread(target=names, daemon=True).start()
+    door = bound(socket.SOCK_STREAM, p)
+    door.listen(64)
+    threading.Thread(target=serve, args=(door, p, f), daemon=True).start()
+threading.Thread(target=names, args=(bound(socket.SOCK_DGRAM, 53),),
+                 daemon=True).start()
 print("ready", flush=True)
 sys.stdin.read()
