@@ -13,7 +13,7 @@ import time
 
 ctl = os.environ['BUILD'] + '/execsrvctl'
 scale = float(os.environ.get('T_SCALE', '1'))
-LIMIT = 30 * scale
+LIMIT = 60 * scale
 RAW = termios.ICANON | termios.ECHO | termios.ISIG
 
 
@@ -91,14 +91,24 @@ def run(*argv, **more):
     return Term(ctl, 'run', '--tty', '--', *argv, **more)
 
 
-def rows(what):
-    """Nothing while the server stands still."""
+def ask(what):
+    """None while the server stands still."""
     done = subprocess.run([ctl, '--json', what], stdout=subprocess.PIPE)
-    return json.loads(done.stdout) if done.returncode == 0 else []
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def rows(what):
+    return ask(what) or []
 
 
 def newest():
-    return max((s['session'] for s in rows('sessions')), default=0)
+    found = []
+
+    def is_told():
+        found[:] = [ask('sessions')]
+        return found[0] is not None
+    wait_for(is_told)
+    return max((s['session'] for s in found[0]), default=0)
 
 
 def command():
