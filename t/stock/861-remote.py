@@ -5,6 +5,7 @@ import asyncio
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -229,8 +230,9 @@ def said(folder):
 def heard(app):
     """The same, of what the client has told.  (It may leave out what came
     before it got ready to tell.)"""
-    number = app.heard.rpartition('line ')[2].strip()
-    return int(number) if number else 0
+    # What comes last may be a part of a line.
+    numbers = re.findall(r'line (\d+)\n', app.heard[-1000:])
+    return int(numbers[-1]) if numbers else 0
 
 
 def talk(rig, exchange, name, *acts, last=None):
