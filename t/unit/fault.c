@@ -281,7 +281,8 @@ fault_main(const char *suite, const struct scenario *list, size_t n)
 	if (sodium_init() == -1)
 		return EXIT_FAILURE;
 	scenarios = list;
-	tcase_set_timeout(tc, 60);
+	/* Some start programs, once for each call that can fail. */
+	tcase_set_timeout(tc, 240);
 	tcase_add_loop_test(tc, test_scenario, 0, (int)n);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
