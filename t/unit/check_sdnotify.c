@@ -18,7 +18,7 @@
 static struct event_base	*base;
 static struct sdnotify		*n;
 static int			 other;		/* where it is heard */
-static char			 path[64];
+static char			 dir[64], path[80];
 static unsigned			 nagain;
 
 static void
@@ -47,7 +47,9 @@ manager_setup(void)
 	struct sockaddr_un	 un = { .sun_family = AF_UNIX };
 
 	ck_assert_ptr_nonnull(base = event_base_new());
-	snprintf(path, sizeof(path), "/tmp/check_sdnotify.%ld", (long)getpid());
+	snprintf(dir, sizeof(dir), "/tmp/check_sdnotify.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/s", dir);
 	strcpy(un.sun_path, path);
 	ck_assert_int_ne(other = socket(AF_UNIX, SOCK_DGRAM, 0), -1);
 	ck_assert_int_eq(bind(other, (struct sockaddr *)&un, sizeof(un)), 0);
@@ -62,8 +64,10 @@ teardown(void)
 	sdnotify_free(&n);
 	ck_assert_ptr_null(n);
 	close(other);
-	if (path[0] != '\0')
+	if (path[0] != '\0') {
 		unlink(path);
+		rmdir(dir);
+	}
 	event_base_free(base);
 }
 
