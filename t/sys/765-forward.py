@@ -222,8 +222,18 @@ def refused():
     server.stop()
 
 
+def words_of(pid):
+    """Its command line, nothing of one that is gone."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as f:
+            return f.read().split(b"\0")
+    except OSError:
+        return []
+
+
 def nothing_left():
-    """With it end the processes there; and it ends with the server."""
+    """With it end the processes there; and it ends with its listener there,
+    and with the server."""
     server = Server()
     target, name = listen(None)
     forward = Forward(server, "-R", "0:" + name, "-L", "0:" + name, want=2)
@@ -235,6 +245,13 @@ def nothing_left():
     check(read_all(peer) == b"" and read_all(end) == b"", "both ends end")
     wait_for(lambda: not any(is_alive(p) for p in there), LIMIT,
              "the processes to go")
+    forward = Forward(server, "-R", "0:" + name)
+    listener, = [p for w in server.workers() for p in descendants(w)
+                 if b"listen" in words_of(p)]
+    os.kill(listener, signal.SIGKILL)
+    errors = forward.process.communicate(timeout=LIMIT)[1]
+    check(forward.process.returncode == 125 and
+          "does not listen any more" in errors, errors)
     forward = Forward(server, "-R", "0:" + name)
     server.stop()
     errors = forward.process.communicate(timeout=LIMIT)[1]

@@ -27,6 +27,7 @@
 #define WAITERS		4	/* processes that wait for connections there */
 #define CLOSE_MS	1000
 #define TOKEN_SIZE	64
+#define NOT_LISTENING	"the server does not listen any more"
 
 /* A listener here, or there. */
 struct door {
@@ -38,6 +39,7 @@ struct door {
 	struct execsrv_process	*p;
 	char			 text[TOKEN_SIZE + 8], token[TOKEN_SIZE];
 	size_t			 len;
+	bool			 has_failed;	/* and has said why */
 	unsigned		 waiters;
 };
 
@@ -114,6 +116,7 @@ door_on_output(void *arg, enum execsrv_stream stream, const void *data,
 	if (stream == EXECSRV_STDERR) {
 		fprintf(stderr, "execsrvctl: forward: %.*s", (int)len,
 		    (const char *)data);
+		d->has_failed = true;
 		return;
 	}
 	if (d->len + len >= sizeof(d->text))
@@ -144,13 +147,13 @@ door_on_answer(void *arg, enum execsrv_request what,
 		forward_fail(d->f, e->text);
 }
 
-/* It listens for as long as we are there. */
+/* It listens for as long as we are there; killed, it says nothing. */
 static void
 door_on_closed(void *arg)
 {
 	struct door	*d = arg;
 
-	forward_fail(d->f, NULL);
+	forward_fail(d->f, d->has_failed ? NULL : NOT_LISTENING);
 }
 
 static void
@@ -282,7 +285,7 @@ update_all(struct forward *f)
 			continue;
 		/* One that could not wait: another one could not either. */
 		if (c->waits && !c->is_open && !f->is_over)
-			forward_fail(f, "the server does not listen any more");
+			forward_fail(f, NOT_LISTENING);
 		assert(f->nconns > 0);
 		TAILQ_REMOVE(&f->conns, c, entry);
 		f->nconns--;
