@@ -50,7 +50,7 @@ class Noise:
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
-        check(self.process.wait(10) == 0, "8noise ended badly")
+        check(self.process.wait(LIMIT) == 0, "8noise ended badly")
 
 
 class Party:
