@@ -652,7 +652,7 @@ def status_says(kind, server):
             [*as_owner, os.path.join(lib.BUILD, "execsrvctl"), "status"],
             check=False, env=env, capture_output=True, text=True).stdout
 
-    lib.check(lib.wait_until(lambda: "not protected: modes" in status(), 20),
+    lib.check(lib.wait_until(lambda: "not protected: modes" in status()),
               "%s: status: %s" % (kind.name, status()))
 
 
