@@ -12,6 +12,7 @@ command = "/bin/sh"
 args = ["mcp.sh"]
 cwd = "%s"
 environment_id = "remote"
+startup_timeout_sec = 120
 env = { MCP_WORD = "a \u00fc word" }
 '''
 

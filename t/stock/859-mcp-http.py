@@ -11,6 +11,7 @@ CONFIG = '''\
 [mcp_servers.kettle]
 url = "%s"
 environment_id = "remote"
+startup_timeout_sec = 120
 http_headers = { "X-Word" = "secret" }
 '''
 TOOLS = [{'name': 'brew', 'description': 'Brews.', 'inputSchema': {

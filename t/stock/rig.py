@@ -32,7 +32,7 @@ __all__ = ['HERE', 'LIMIT', 'Rig', 'Skip', 'check', 'is_alive', 'main', 'same',
            'wait_for']
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUN_LIMIT = 80 * SCALE  # for one run of the client
+RUN_LIMIT = 200 * SCALE # for one run of the client
 NOBODY = 65534
 # Below the folder of the npm package for this machine.
 VENDOR = {'x86_64': 'codex-linux-x64/vendor/x86_64-unknown-linux-musl',
