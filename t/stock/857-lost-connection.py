@@ -2,15 +2,15 @@
 """The connection is lost in the middle of a command: nothing of it is."""
 import base64
 
-from model import command, stdin, until
+from model import command, stdin, until, whole
 from proxy import AFTER, COUNT, CUT, HALF, Cutter
 from rig import check, main, same
 
 def complete(rig, last):
     def script(model):
-        out = yield command(COUNT % last)
+        got = yield from whole((yield command(COUNT % last)))
         count = int((rig.folder('ws') / 'count').read_text())
-        same((out.code, out.text), (9, ''.join(
+        same(got, (9, ''.join(
             'line %d\n' % i for i in range(1, count + 1))), 'the command')
     return script
 

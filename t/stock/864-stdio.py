@@ -4,7 +4,7 @@ a dialogue, much output, an environment of a name of its own; over connections
 that are lost, of which the client hears nothing."""
 import os
 
-from model import command, patch, stdin, until
+from model import command, patch, stdin, until, whole
 from proxy import AFTER, COUNT, CUT, HALF, Cutter
 from rig import check, main, same
 
@@ -52,9 +52,9 @@ def lost(rig, script, *cuts):
 def lost_output(rig):
     """In every way, in the middle of output, and with the news of the end."""
     def script(model):
-        out = yield command(COUNT % 5)
+        got = yield from whole((yield command(COUNT % 5)))
         count = int((rig.folder('ws') / 'count').read_text())
-        same((out.code, out.text), (9, ''.join(
+        same(got, (9, ''.join(
             'line %d\n' % i for i in range(1, count + 1))), 'the command')
         out = yield command('echo again; exit 4')
         same((out.code, out.text), (4, 'again\n'), 'the next one')

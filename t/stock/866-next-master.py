@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """The master is killed, or replaced by an upgrade, in the middle of a command:
 the client notices nothing, or resumes if its connection is lost as well."""
+import functools
 import os
 import pathlib
 import signal
 import subprocess
 import threading
 
-from model import command, stdin, until
+from model import command, stdin, until, whole
 from proxy import CUT
 from rig import LIMIT, Server, check, main, same
 
-COUNT = 'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); echo line $i; ' \
-        'sleep 0.02; done; exit 9'
-LINES = ''.join('line %d\n' % i for i in range(1, 101))
+# Talks until all has been done: several lines may come in one piece.
+COUNT = 'i=0; until [ $i -ge 100 -a -e enough ]; do i=$((i + 1)); ' \
+        'echo line $i; sleep 0.02; done; echo $i >count; exit 9'
 
 
 class Next(Server):
@@ -49,6 +50,8 @@ class At:
         self.rig, self.what, self.numbers = rig, what, numbers
         self.cut, self.seen, self.lock = cut, 0, threading.Lock()
         self.done = 0
+        self.enough = rig.folder('ws') / 'enough'
+        self.enough.unlink(missing_ok=True)
 
     def __call__(self, proxy, number, way, message):
         if way != '<' or message.get('method') != 'process/output':
@@ -59,17 +62,21 @@ class At:
                 return None
             self.what(self.rig)
             self.done += 1
+            if self.done == len(self.numbers):
+                self.enough.touch()
         return CUT if self.cut else None
 
 
-def complete(model):
-    out = yield command(COUNT)
-    same((out.code, out.text), (9, LINES), 'the command')
+def complete(rig, model):
+    got = yield from whole((yield command(COUNT)))
+    count = int((rig.folder('ws') / 'count').read_text())
+    same(got, (9, ''.join('line %d\n' % i for i in range(1, count + 1))),
+         'the command')
     out = yield command('echo and on; exit 3')
     same((out.code, out.text), (3, 'and on\n'), 'the next command')
 
 
-def dialogue(model):
+def dialogue(_, model):
     """A terminal's command."""
     out = yield command('while read -r x; do echo "got $x"; done', tty=True,
                         yield_time_ms=500)
@@ -83,7 +90,7 @@ def dialogue(model):
 
 
 def watch(rig, script, hook, connections):
-    run = rig.run(script, hook=hook)
+    run = rig.run(functools.partial(script, rig), hook=hook)
     same(hook.done, len(hook.numbers), 'how often')
     # One that resumes before the server has seen the cut tries again.
     check(run.proxy.count == connections or

@@ -203,6 +203,16 @@ def image(path):
     return function('view_image', path=path)
 
 
+def whole(out):
+    """For "yield from": the exit code and all output of a command, which may
+    take longer than the client waits for it."""
+    text = out.text
+    while out.session is not None:
+        out = yield stdin(out.session, yield_time_ms=30000)
+        text += out.text
+    return out.code, text
+
+
 def until(out, wanted):
     """For "yield from": poll the command until its output has that text.
     The text since out, its last part in out.text included."""
