@@ -4,13 +4,12 @@ import base64
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 
-from client import (BUILD, LIMIT, SANITIZED, Server, check, connect,
-                    frame, main, resume_in, rss, say, wait_for, worker_of)
+from client import (LIMIT, SANITIZED, Server, check, connect, frame, main,
+                    resume_in, rss, say, told, wait_for, worker_of)
 
 FLOODS = 12
 LINES = "import sys\nfor i in range(%d): sys.stdout.write('%%011d\\n' %% i)"
@@ -21,10 +20,7 @@ MIB = 1 << 20
 def held(server):
     """What status tells, and what the sessions do."""
     def rows(command):
-        out = subprocess.run([BUILD + "/execsrvctl", "-R", server.run,
-                              "--json", command], check=True,
-                             stdout=subprocess.PIPE, timeout=LIMIT).stdout
-        return json.loads(out)
+        return json.loads(told("-R", server.run, "--json", command))
     return rows("status")["memory"], \
         [r["memory"] for r in rows("sessions")]
 

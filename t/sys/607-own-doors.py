@@ -209,12 +209,15 @@ def supervised():
                       "under supervision: %s" % (error,))
             lib.check(run("true", box=box.read_only("/"))[1] == 0,
                       "under supervision: no sandbox without a network")
-        status = subprocess.run(
-            [os.path.join(lib.BUILD, "execsrvctl"), "status"], check=False,
-            env=dict(os.environ, EXECSRV_RUNTIME_DIR=server.rundir),
-            capture_output=True, text=True).stdout
-        lib.check("no network in it while we listen on ws: "
-                  "Device or resource busy" in status, "status: " + status)
+
+        def status():
+            return subprocess.run(
+                [os.path.join(lib.BUILD, "execsrvctl"), "status"], check=False,
+                env=dict(os.environ, EXECSRV_RUNTIME_DIR=server.rundir),
+                capture_output=True, text=True).stdout
+        lib.check(lib.wait_until(
+            lambda: "no network in it while we listen on ws: Device or "
+            "resource busy" in status()), "status: " + status())
 
 
 def has_six():

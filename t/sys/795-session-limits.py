@@ -76,8 +76,7 @@ def session(s):
 
 def told(s):
     """What status and the log say."""
-    shown = subprocess.run([lib.BUILD + "/execsrvctl", "-R", s.run, "status"],
-                           capture_output=True, check=True).stdout.decode()
+    shown = lib.told("-R", s.run, "status")
     check("MemoryMax by RLIMIT_AS, TasksMax by RLIMIT_NPROC" in shown, shown)
     for word in ("MemoryMax", "TasksMax"):
         check(word + " cannot be enforced except by RLIMIT" in s.log(), word)

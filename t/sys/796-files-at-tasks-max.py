@@ -4,11 +4,10 @@ import contextlib
 import importlib
 import os
 import re
-import subprocess
 import time
 
 import client as lib
-from client import (BUILD, RpcError, Server, TMP, check, children, in_time,
+from client import (RpcError, Server, TMP, check, children, in_time,
                     is_alive, worker_of)
 from fscommon import fill, folder, uri
 
@@ -168,8 +167,7 @@ def without_groups():
 
 def main():
     s = Server()
-    told = subprocess.run([BUILD + "/execsrvctl", "-R", s.run, "status"],
-                          capture_output=True, check=True).stdout.decode()
+    told = lib.told("-R", s.run, "status")
     s.stop()
     cases = [without_groups]
     if "TasksMax by cgroup" in told:

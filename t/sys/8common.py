@@ -182,13 +182,17 @@ class Program:
         return sorted(set(mine) & set(children(self.pid)))
 
     async def ctl(self, *words):
-        """execsrvctl: (status, output). The loop goes on meanwhile."""
-        child = await asyncio.create_subprocess_exec(
-            BUILD + "/execsrvctl", *words, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "EXECSRV_RUNTIME_DIR": self.run_dir})
-        async with asyncio.timeout(LIMIT):
-            out, _ = await child.communicate()
+        """execsrvctl: (status, output); again if it was not answered. The loop
+        goes on meanwhile."""
+        for _ in range(TRIES):
+            child = await asyncio.create_subprocess_exec(
+                BUILD + "/execsrvctl", *words, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                env={**os.environ, "EXECSRV_RUNTIME_DIR": self.run_dir})
+            async with asyncio.timeout(LIMIT):
+                out, _ = await child.communicate()
+            if child.returncode == 0 or b"not answer" not in out:
+                break
         return child.returncode, out.decode()
 
     async def uplinks(self):

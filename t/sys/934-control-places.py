@@ -74,8 +74,7 @@ def places():
     in_time(time.monotonic() - began < SILENCE, "the others are sent away")
     check(crowd.left() == PLACES, "fewer than it may have")
     for _ in range(3):
-        subprocess.run([BUILD + "/execsrvctl", "-R", server.run, "status"],
-                       check=True, stdout=subprocess.DEVNULL, timeout=LIMIT)
+        server.status()
     wait_for(lambda: crowd.left() == 0, LIMIT + 10, "it says nothing")
     crowd.end()
     server.stop()

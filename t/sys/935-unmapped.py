@@ -6,7 +6,7 @@ import sys
 
 import tokens
 from client import (BUILD, Client, Closed, Server, TMP, check, main, say,
-                    skip, wait_for, LIMIT)
+                    skip, wait_for, LIMIT, TRIES)
 
 lib = importlib.import_module("2common")
 USERNS = (sys.executable, os.path.join(os.path.dirname(__file__),
@@ -46,12 +46,15 @@ def namespace(maps, *options, prefix=(), **more):
 
 def control(server, uid):
     """What execsrvctl says to a user: (exit code, output)."""
-    with lib.as_uid(uid):
-        done = subprocess.run(
-            [BUILD + "/execsrvctl", "--json", "sessions"], check=False,
-            text=True,
-            env={**os.environ, "EXECSRV_RUNTIME_DIR": server.run},
-            capture_output=True, user=uid)
+    for _ in range(TRIES):
+        with lib.as_uid(uid):
+            done = subprocess.run(
+                [BUILD + "/execsrvctl", "--json", "sessions"], check=False,
+                text=True,
+                env={**os.environ, "EXECSRV_RUNTIME_DIR": server.run},
+                capture_output=True, user=uid)
+        if "not answer" not in done.stderr:
+            break
     return done.returncode, done.stdout + done.stderr
 
 

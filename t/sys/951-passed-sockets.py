@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from client import (BUILD, LIMIT, TMP, Client, Closed, Server, check, connect,
-                    main, say, wait_for)
+                    main, say, told, wait_for)
 
 # Descriptors first, then what to run: as the manager leaves them, 3 and on.
 LAUNCHER = """
@@ -111,10 +111,7 @@ def reloaded():
     """Somewhere to listen is there, also where the settings name nothing."""
     one = tcp()
     server = start([one])
-    r = subprocess.run([BUILD + "/execsrvctl", "-R", server.run, "reload"],
-                       capture_output=True, text=True, timeout=LIMIT,
-                       check=False)
-    check(r.returncode == 0, r.stderr)
+    told("-R", server.run, "reload")
     with connect(url_of(one)) as c:
         c.run("p", "true")
     server.stop()

@@ -1,11 +1,10 @@
 """990: a token's user= changes at a reload, while it has sessions."""
 import os
 import pwd
-import subprocess
 
 import tokens
-from client import (BUILD, LIMIT, TMP, Client, RpcError, Server, check,
-                    connect, main, skip, wait_for)
+from client import (LIMIT, TMP, Client, RpcError, Server, check,
+                    connect, main, skip, told, wait_for)
 
 UNKNOWN = -32600
 TOKEN = tokens.new()
@@ -25,8 +24,7 @@ def belongs_to(user):
 
 
 def reload(server):
-    subprocess.run([BUILD + "/execsrvctl", "-R", server.run, "reload"],
-                   check=True)
+    told("-R", server.run, "reload")
 
 
 def cannot(url, session):

@@ -209,6 +209,19 @@ a_word.last = 0
 
 # --- servers -----------------------------------------------------------------
 
+def told(*words):
+    """What execsrvctl says, which must succeed.  A daemon that stood still for
+    longer than it waits is asked again."""
+    for _ in range(TRIES):
+        done = subprocess.run([BUILD + "/execsrvctl", *words], check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True)
+        if done.returncode == 0 or "not answer" not in done.stderr:
+            break
+    check(done.returncode == 0, "%s" % done)
+    return done.stdout
+
+
 class Server:
     """execsrvd with a run directory of its own, or as options say."""
     count = 0
@@ -273,10 +286,8 @@ class Server:
 
     def status(self):
         """What `execsrvctl status` says, but for what is empty."""
-        done = subprocess.run(
-            [BUILD + "/execsrvctl", "-R", self.run, "status"], check=True,
-            capture_output=True, text=True)
-        words = (line.split(None, 1) for line in done.stdout.splitlines())
+        words = (line.split(None, 1) for line in
+                 told("-R", self.run, "status").splitlines())
         return {w[0]: w[1] for w in words if len(w) == 2}
 
     def workers(self):
