@@ -29,7 +29,7 @@ done
 
 # of UID WHAT: of his session, as root sees it.
 of() {
-	"$CTL" --json ps >"$DIR/ps"
+	ask "$DIR/ps" --json ps
 	json "$DIR/ps" "[r['$2'] for r in d if r['user'] == $1][0]"
 }
 wait_for 10 rows_are "[r['running'] for r in d] == [1, 1, 1]" sessions ||

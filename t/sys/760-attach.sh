@@ -79,7 +79,7 @@ eventually "left" are 0 attached
 # shellcheck disable=SC2016
 expect 0 "$CTL" run -d -- sh -c 'read x <"$0"; exit 4' "$DIR/go"
 session=$(told)
-"$CTL" sessions --json >"$DIR/sessions"
+ask "$DIR/sessions" sessions --json
 number=$(json "$DIR/sessions" \
     "[s['session'] for s in d if s['id'] == '$session'][0]")
 expect 125 "$CTL" attach --url "$URL" "1$number$number"

@@ -31,7 +31,7 @@ same "memory of the worker" \
     "$(json "$DIR/out" "0 < d[0]['peak_kib'] < 65536")" True
 # So does what is told of one session.
 number=$(json "$DIR/out" "d[0]['session']")
-"$CTL" --json show "$number" >"$DIR/show" || fail "show $number"
+ask "$DIR/show" --json show "$number"
 same "shown processor time" "$(json "$DIR/show" "d['cpu_ms'] >= 500")" True
 same "shown memory of a command" \
     "$(json "$DIR/show" "d['command_kib'] >= 65536")" True

@@ -202,6 +202,17 @@ expect() {
 	}
 }
 
+# ask FILE ARG...: what execsrvctl says to that, in a file; the same.
+ask() {
+	asked=$1
+	shift
+	for try in 1 2 3 4 5; do
+		"$CTL" "$@" >"$asked" 2>"$DIR/ask.err" && return
+		has_line "$DIR/ask.err" 'do(es)? not answer' || break
+	done
+	fail "execsrvctl $*, asked $try times: $(cat "$DIR/ask.err")"
+}
+
 # same WHAT GOT WANTED.
 same() {
 	[ "$2" = "$3" ] || fail "$1: got '$2', not '$3'"
