@@ -8,7 +8,8 @@ import time
 
 import tokens
 from client import (BUILD, RpcError, Server, TMP, check, connect, dial,
-                    in_time, main, say, upgrade_request, wait_for, LIMIT)
+                    in_time, main, say, upgrade_request, wait_for, LIMIT,
+                    TRIES)
 from tokens import ask, status
 
 box = importlib.import_module("6common")
@@ -89,10 +90,15 @@ def reloaded():
 
 
 def control(server, *argv):
-    return subprocess.run([BUILD + "/execsrvctl", *argv],
-                          env={**os.environ,
-                               "EXECSRV_RUNTIME_DIR": server.run},
-                          capture_output=True, timeout=LIMIT, check=False)
+    """Asked again where the server stood still."""
+    for _ in range(TRIES):
+        r = subprocess.run([BUILD + "/execsrvctl", *argv],
+                           env={**os.environ,
+                                "EXECSRV_RUNTIME_DIR": server.run},
+                           capture_output=True, timeout=LIMIT, check=False)
+        if b"not answer" not in r.stderr:
+            break
+    return r
 
 
 def everywhere():
