@@ -10,15 +10,14 @@ import contextlib
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "sys"))
-from client import (BUILD, LIMIT, Server, a_word, check, children, connect,
+from client import (LIMIT, Server, a_word, check, children, connect,
                     descendants, fds, is_alive, main, probe, rss, say,
-                    wait_for, with_word, worker_of)
+                    told, wait_for, with_word, worker_of)
 
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 RNG = random.Random(SEED)
@@ -198,9 +197,7 @@ def idle():
     each = sum(rss(p) for p in pids) // len(pids)
     master = (rss(server.pid) - master) // n
     began = time.monotonic()
-    out = subprocess.run([BUILD + "/execsrvctl", "-R", server.run,
-                          "sessions"], check=True, capture_output=True,
-                         text=True).stdout
+    out = told("-R", server.run, "sessions")
     took = time.monotonic() - began
     say("  %d sessions: %d KiB each, the master %.1f KiB each; "
         "listed in %.2f s" % (n, each >> 10, master / 1024, took))
