@@ -494,8 +494,8 @@ def slow_harness():
             while not done.is_set():
                 x.send(frames.data(b"slow", 1, b"z" * 61000))
         t = threading.Thread(target=flood)
-        t.start()
         began = time.monotonic()
+        t.start()
         try:
             wait_for(lambda: hub.metrics()["execsrv_hub_stalls_total"] == 1,
                      LIMIT, "the slow one is given up")
