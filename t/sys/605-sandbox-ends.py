@@ -41,7 +41,7 @@ def start_hidden(client, name, policy, place):
     word = Words.new()
     client.start(name, "sh", "-c", HIDE.replace("$W", word), cwd=place.ws,
                  sandbox=policy, env={"PATH": box.PATH})
-    found = lib.wait_until(lambda: len(lasting(word)) >= PROCESSES, 20)
+    found = lib.wait_until(lambda: len(lasting(word)) >= PROCESSES)
     lib.check(found, "%s: only %s" % (name, lib.describe(lib.marked(word))))
     return word
 
@@ -179,7 +179,7 @@ def unused(kind, server, place):
                 return not any(set(os.listdir(p)) & set(box.GUARDED)
                                for p in dirs)
 
-            lib.check(lib.wait_until(all_gone, 20), "%s: left: %s" % (
+            lib.check(lib.wait_until(all_gone), "%s: left: %s" % (
                 kind.name, [os.listdir(p) for p in dirs]))
             worst.append(max(took))
     print("%s: waited %s ms at most" % (kind.name, ", ".join(
@@ -244,6 +244,6 @@ for kind in box.chosen():
         changes = place.changes()
         lib.check(not changes, "%s: %s" % (kind.name, changes))
     print("%s: nothing is left" % kind.name, flush=True)
-lib.check(lib.wait_until(lambda: mounts() == before, 20),
+lib.check(lib.wait_until(lambda: mounts() == before),
           "mounts were left on this machine")
 box.finish()

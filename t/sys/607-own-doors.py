@@ -130,7 +130,7 @@ def control(kind, server, run, policy):
     out, code, _ = run(*argv, env=env, box=policy)
     lib.check(code != 0, "%s: the control socket: %s" % (kind.name, out))
     if open_to and kind.alone:
-        lib.check(lib.wait_until(lambda: "control: pid" in server.text(), 20),
+        lib.check(lib.wait_until(lambda: "control: pid" in server.text()),
                   "%s: the log does not tell of it" % kind.name)
 
 
@@ -147,7 +147,7 @@ def leaves_nothing(kind, server, client, run, policy):
     before = count()
     for _ in range(20):
         run("true", box=policy)
-    lib.check(lib.wait_until(lambda: count() <= before + 1, 20),
+    lib.check(lib.wait_until(lambda: count() <= before + 1),
               "%s: %d descriptors, before %d" % (kind.name, count(), before))
     client.call("process/terminate", processId="stay")
 

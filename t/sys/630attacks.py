@@ -33,8 +33,8 @@ def must_work(f):
 
 
 def talk(port, data, host="127.0.0.1"):
-    s = socket.create_connection((host, port), 20)
-    s.settimeout(20)
+    s = socket.create_connection((host, port), 60)
+    s.settimeout(60)
     s.sendall(data)
     out = b""
     while True:
@@ -64,16 +64,16 @@ def get(url, *fields, **how):
 
 def tunnel(where, then=b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close"
                         b"\r\n\r\n"):
-    s = socket.create_connection(("127.0.0.1", HTTP), 20)
-    s.settimeout(20)
+    s = socket.create_connection(("127.0.0.1", HTTP), 60)
+    s.settimeout(60)
     s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n" % where.encode())
     head = s.recv(65536)
     return head if head.startswith(OK) else None
 
 
 def socks(request_bytes):
-    s = socket.create_connection(("127.0.0.1", SOCKS), 20)
-    s.settimeout(20)
+    s = socket.create_connection(("127.0.0.1", SOCKS), 60)
+    s.settimeout(60)
     s.sendall(b"\5\1\0")
     if s.recv(2) != b"\5\0":
         return None
