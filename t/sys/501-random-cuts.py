@@ -15,7 +15,7 @@ import sys
 import time
 
 from client import (Client, Closed, RpcError, Server, check, frame, main,
-                    say, SCALE, SANITIZED)
+                    say, LIMIT, SANITIZED)
 
 CUTS = int(os.environ.get("CUTS", "60"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
@@ -194,10 +194,10 @@ def serve(c, got, session):
             r = catch_up(c, got)
             break
         # Pings come whatever is stuck.
-        before, deadline = got.next, time.monotonic() + 20 * SCALE
+        before, deadline = got.next, time.monotonic() + LIMIT
         while got.next == before and not got.closed:
             check(time.monotonic() < deadline and
-                  select.select([c.sock], [], [], 20 * SCALE)[0],
+                  select.select([c.sock], [], [], LIMIT)[0],
                   "nothing comes any more after number %d" % (got.next - 1))
             c.take()
             drain(c, got)
