@@ -235,14 +235,27 @@ certificate_trouble(struct lws *wsi)
 	return r == X509_V_OK ? NULL : X509_verify_cert_error_string(r);
 }
 
-/* Whether connecting failed: libwebsockets has one text for all of that. */
+static bool
+begins_with(const char *why, size_t len, const char *text)
+{
+	return why != NULL && len >= strlen(text) &&
+	    memcmp(why, text, strlen(text)) == 0;
+}
+
+/* Connecting failed, in the words of libwebsockets 4.1 and of 4.3. */
 static bool
 is_unconnected(const char *why, size_t len)
 {
-	static const char	 text[] = "Unable to connect";
+	return begins_with(why, len, "Unable to connect") ||
+	    begins_with(why, len, "conn fail");
+}
 
-	return why != NULL && len >= sizeof(text) - 1 &&
-	    memcmp(why, text, sizeof(text) - 1) == 0;
+/* It is connected, and that failed: a code that OpenSSL knows. */
+static bool
+is_tls_failure(const char *why, size_t len)
+{
+	return why != NULL && (memmem(why, len, "SSL err", 7) != NULL ||
+	    begins_with(why, len, "tls: "));
 }
 
 /*
@@ -265,9 +278,8 @@ dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 		snprintf(text, sizeof(text), "certificate of %.60s: %.60s",
 		    c->target.host, refused);
 		dial_note(c, text, strlen(text));
-	} else if (why != NULL && c->target.is_tls && !c->is_distrusted &&
-	    memmem(why, len, "SSL err", 7) != NULL) {
-		/* Its codes mean something to OpenSSL only. */
+	} else if (c->target.is_tls && !c->is_distrusted &&
+	    is_tls_failure(why, len)) {
 		dial_note(c, no_tls, strlen(no_tls));
 	} else if (why != NULL && len > 0 && !c->is_distrusted) {
 		/* A refused certificate tells more than the next address. */
