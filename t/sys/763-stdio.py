@@ -61,9 +61,13 @@ class Bridge:
     async def end(self, status, told=False):
         """How it ends, by itself or because its input does (told): the rest
         of its output, and what it says."""
+        if told:
+            self.child.stdin.close()
         async with asyncio.timeout(LIMIT * 3):
-            out, err = await self.child.communicate(
-                b"" if told else None)
+            # communicate() ends the input as well, since Python 3.13
+            out, err = await asyncio.gather(
+                self.child.stdout.read(), self.child.stderr.read())
+            await self.child.wait()
         check(self.child.returncode == status, "%s: %r" % (
             self.child.returncode, err))
         return out, err
