@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """execsrvctl forward: ports and sockets of a server here, and of here there."""
+import contextlib
 import hashlib
 import os
 import signal
@@ -90,6 +91,16 @@ def carried(ends, text):
         ends[i].close()
 
 
+def loopback():
+    """The addresses that localhost has here."""
+    for *_, sockaddr in socket.getaddrinfo("localhost", 0,
+                                           type=socket.SOCK_STREAM):
+        kind = socket.AF_INET6 if ":" in sockaddr[0] else socket.AF_INET
+        with contextlib.suppress(OSError), socket.socket(kind) as s:
+            s.bind((sockaddr[0], 0))
+            yield sockaddr[0]
+
+
 def both_ways():
     """-L and -R, ports and paths."""
     server = Server()
@@ -104,6 +115,11 @@ def both_ways():
             forward = Forward(server, option, "%s:%s" % (door, name))
             first = dial(forward.doors[0])
             carried((first, target.accept()[0]), "%s %d" % (option, n))
+            if door == "0":
+                for address in loopback():
+                    port = int(forward.doors[0].rsplit(":", 1)[1])
+                    socket.create_connection((address, port)).close()
+                    target.accept()[0].close()
             # The next one, of which the answer comes after the end.
             second = dial(forward.doors[0])
             peer = target.accept()[0]

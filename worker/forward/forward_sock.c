@@ -26,7 +26,7 @@
 
 union forward_rights {
 	struct cmsghdr	 head;
-	char		 room[CMSG_SPACE(sizeof(int))];
+	char		 room[CMSG_SPACE(LISTEN_MAX * sizeof(int))];
 };
 
 /* Always -1. */
@@ -76,7 +76,8 @@ listen_unix(const char *path)
 
 	if (unix_address(path, &sun) == -1)
 		return -1;
-	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) != -1) {
+	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	    0)) != -1) {
 		mask = umask(0177);
 		r = bind(fd, (struct sockaddr *)&sun, sizeof(sun));
 		umask(mask);
@@ -90,41 +91,42 @@ listen_unix(const char *path)
 
 /* --- TCP --- */
 
-/* Connect to an address, or listen there.  A descriptor, or -1. */
 static int
-use_address(const struct addrinfo *a, bool listens)
+connect_address(const struct addrinfo *a)
 {
-	int	 fd, one = 1;
+	int	 fd;
 
 	if ((fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1)
 		return -1;
-	if (listens ? setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,
-	    sizeof(one)) == 0 &&
-	    bind(fd, a->ai_addr, a->ai_addrlen) == 0 &&
-	    listen(fd, BACKLOG) == 0 :
-	    connect(fd, a->ai_addr, a->ai_addrlen) == 0)
+	if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
 		return fd;
 	fd_close(&fd);
 	return -1;
 }
 
+/* Always -1. */
 static int
-use_name(const char *name, const char *port, bool listens)
+complain_at(const char *name, const char *port, const char *why)
+{
+	fprintf(stderr, "%s:%s: %s\n", name, port, why);
+	return -1;
+}
+
+static int
+connect_name(const char *name, const char *port)
 {
 	struct addrinfo	 hints, *list, *a;
-	char		 text[300];
 	int		 fd = -1, r;
 
 	memset(&hints, 0, sizeof(hints));
 	hints.ai_socktype = SOCK_STREAM;
-	hints.ai_flags = AI_NUMERICSERV | (listens ? AI_PASSIVE : 0);
-	snprintf(text, sizeof(text), "%s:%s", name, port);
+	hints.ai_flags = AI_NUMERICSERV;
 	if ((r = getaddrinfo(name, port, &hints, &list)) != 0)
-		return sock_complain(text, gai_strerror(r));
+		return complain_at(name, port, gai_strerror(r));
 	for (a = list; a != NULL && fd == -1; a = a->ai_next)
-		fd = use_address(a, listens);
+		fd = connect_address(a);
 	if (fd == -1)
-		sock_complain(text, strerror(errno));
+		complain_at(name, port, strerror(errno));
 	freeaddrinfo(list);
 	return fd;
 }
@@ -132,31 +134,24 @@ use_name(const char *name, const char *port, bool listens)
 int
 forward_connect(const char *name, const char *port)
 {
-	return port == NULL ? connect_unix(name) :
-	    use_name(name, port, false);
+	return port == NULL ? connect_unix(name) : connect_name(name, port);
 }
 
 int
-forward_listen(const char *name, const char *port)
+forward_listen(const char *name, const char *port, struct forward_listeners *l)
 {
-	return port == NULL ? listen_unix(name) : use_name(name, port, true);
-}
+	const char	*why;
 
-unsigned
-forward_port(int fd)
-{
-	struct sockaddr_storage	 s;
-	socklen_t		 len = sizeof(s);
-	char			 port[16];
-
-	if (getsockname(fd, (struct sockaddr *)&s, &len) == -1 ||
-	    s.ss_family == AF_UNIX || getnameinfo((struct sockaddr *)&s, len,
-	    NULL, 0, port, sizeof(port), NI_NUMERICSERV) != 0)
+	if (port == NULL) {
+		l->n = (l->fds[0] = listen_unix(name)) != -1;
+		return l->n > 0 ? 0 : -1;
+	}
+	if ((l->n = listen_at(name, port, l->fds, &why)) > 0)
 		return 0;
-	return (unsigned)strtoul(port, NULL, 10);
+	return complain_at(name, port, why);
 }
 
-/* --- lending a listening socket --- */
+/* --- lending listening sockets --- */
 
 /* An abstract name: nothing is left of it, and there is no path to guard. */
 static socklen_t
@@ -209,7 +204,7 @@ is_ours(int fd)
 }
 
 static void
-lend_once(int door, int fd)
+lend_once(int door, const struct forward_listeners *l)
 {
 	struct msghdr	 m;
 	struct iovec	 iov = { (void *)(uintptr_t)"", 1 };
@@ -221,7 +216,7 @@ lend_once(int door, int fd)
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = &iov;
 	m.msg_iovlen = 1;
-	fd_put_rights(&m, &rights, &fd, 1);
+	fd_put_rights(&m, &rights, l->fds, l->n);
 	if (is_ours(peer) && sendmsg(peer, &m, MSG_NOSIGNAL) == -1)
 		sock_complain("lending", strerror(errno));
 	fd_close(&peer);
@@ -242,13 +237,13 @@ end_signals(void)
 }
 
 int
-forward_lend(int fd, int door)
+forward_lend(const struct forward_listeners *l, int door)
 {
 	struct pollfd	 p[] = { { STDIN_FILENO, POLLIN, 0 },
 			    { door, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	char		 ignored[64];
 
-	assert(fd != -1 && door != -1);
+	assert(l->n > 0 && door != -1);
 	if ((p[2].fd = end_signals()) == -1)
 		return sock_complain("signals", strerror(errno));
 	for (;;) {
@@ -258,13 +253,13 @@ forward_lend(int fd, int door)
 		    read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
 			return 0;
 		if (p[1].revents != 0)
-			lend_once(door, fd);
+			lend_once(door, l);
 	}
 }
 
-/* Ask for the listening socket. */
+/* Ask for the listening sockets.  0, or -1. */
 static int
-borrow(const char *token)
+borrow(const char *token, struct forward_listeners *l)
 {
 	struct sockaddr_un	 sun;
 	socklen_t		 len;
@@ -272,8 +267,9 @@ borrow(const char *token)
 	union forward_rights	 rights;
 	char			 byte;
 	struct iovec		 iov = { &byte, 1 };
-	int			 sock, fd = -1;
+	int			 sock;
 
+	l->n = 0;
 	if (strlen(token) != FORWARD_TOKEN - 1)
 		return sock_complain(token, "not a token");
 	len = door_address(token, &sun);
@@ -285,34 +281,44 @@ borrow(const char *token)
 	if ((sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) == -1 ||
 	    connect(sock, (struct sockaddr *)&sun, len) == -1 ||
 	    !is_ours(sock) || recvmsg(sock, &m, MSG_CMSG_CLOEXEC) != 1 ||
-	    fd_take_rights(&m, &fd, 1) != 1)
+	    (l->n = fd_take_rights(&m, l->fds, LISTEN_MAX)) == 0)
 		sock_complain("the listener", "it is not there any more");
 	fd_close(&sock);
+	return l->n > 0 ? 0 : -1;
+}
+
+/* A connection at one of them; -1 with EAGAIN: not yet. */
+static int
+accept_any(const struct forward_listeners *l)
+{
+	size_t	 i;
+	int	 fd = -1;
+
+	for (i = 0; i < l->n && fd == -1; i++)
+		fd = accept4(l->fds[i], NULL, NULL, SOCK_CLOEXEC);
 	return fd;
 }
 
 int
 forward_accept(const char *token)
 {
-	struct pollfd	 p[] = { { STDIN_FILENO, POLLIN, 0 },
-			    { -1, POLLIN, 0 } };
-	int		 listener, fd = -1;
+	struct pollfd			 p[1 + LISTEN_MAX];
+	struct forward_listeners	 l;
+	size_t				 i;
+	int				 fd = -1;
 
-	if ((listener = borrow(token)) == -1)
+	if (borrow(token, &l) == -1)
 		return -1;
-	/* Others wait as well: one of us gets it. */
-	if (fd_nonblock(listener, 1) == -1) {
-		sock_complain("the listener", strerror(errno));
-		fd_close(&listener);
-		return -1;
-	}
-	p[1].fd = listener;
+	p[0] = (struct pollfd){ STDIN_FILENO, POLLIN, 0 };
+	for (i = 0; i < l.n; i++)
+		p[1 + i] = (struct pollfd){ l.fds[i], POLLIN, 0 };
 	while (fd == -1) {
-		if ((poll(p, 2, -1) == -1 && errno != EINTR) ||
+		if ((poll(p, 1 + l.n, -1) == -1 && errno != EINTR) ||
 		    p[0].revents != 0)
 			break;
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		fd = accept_any(&l);	/* unless another one got it */
 	}
-	fd_close(&listener);
+	while (l.n > 0)
+		fd_close(&l.fds[--l.n]);
 	return fd;
 }

@@ -1,14 +1,19 @@
 /* Sockets of forwarded connections.  -1: having said why on standard error. */
 #pragma once
 
+#include "common/net/listen.h"
+
 /* port NULL: name is a Unix socket's path.  Else all addresses of a host. */
 int	 forward_connect(const char *name, const char *port);
 
-/* TCP: at the first address; a Unix socket is the user's alone. */
-int	 forward_listen(const char *name, const char *port);
+struct forward_listeners {
+	int	 fds[LISTEN_MAX];		/* non-blocking */
+	size_t	 n;
+};
 
-/* 0: a Unix socket. */
-unsigned forward_port(int fd);
+/* At a path, for the user alone, or as listen_at(). */
+int	 forward_listen(const char *name, const char *port,
+	    struct forward_listeners *out);
 
 #define FORWARD_TOKEN	33	/* bytes with NUL */
 
@@ -16,10 +21,10 @@ unsigned forward_port(int fd);
 int	 forward_open_door(char token_out[FORWARD_TOKEN]);
 
 /*
- * Lend a listening socket to the user's processes that ask at the door, until
+ * Lend listening sockets to the user's processes that ask at the door, until
  * standard input ends, or SIGTERM and the like.
  */
-int	 forward_lend(int fd, int door);
+int	 forward_lend(const struct forward_listeners *l, int door);
 
-/* Borrow one, and wait for a connection.  -1: also if standard input ended. */
+/* Borrow them, and wait for a connection.  -1: also if standard input ended. */
 int	 forward_accept(const char *token);

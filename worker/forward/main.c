@@ -19,18 +19,19 @@ usage(void)
 	return 2;
 }
 
-/* Tell the port and the token, and lend the socket. */
+/* Tell the port and the token, and lend the sockets. */
 static int
 do_listen(const char *name, const char *port)
 {
-	char	 token[FORWARD_TOKEN];
-	int	 fd, door, r;
+	struct forward_listeners	 l;
+	char				 token[FORWARD_TOKEN];
+	int				 door, r;
 
-	if ((fd = forward_listen(name, port)) == -1)
+	if (forward_listen(name, port, &l) == -1)
 		return 1;
 	r = (door = forward_open_door(token)) == -1 ||
-	    printf("%u %s\n", forward_port(fd), token) < 0 ||
-	    fflush(stdout) == EOF || forward_lend(fd, door) == -1;
+	    printf("%u %s\n", listen_port(l.fds[0]), token) < 0 ||
+	    fflush(stdout) == EOF || forward_lend(&l, door) == -1;
 	if (port == NULL)
 		unlink(name);
 	return r;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,46 +59,15 @@ listen_path(const char *path)
 	return -1;
 }
 
-static int
-listen_address(const struct addrinfo *a)
-{
-	int	 fd, one = 1;
-
-	if ((fd = socket(a->ai_family, KIND, 0)) == -1)
-		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
-	    (a->ai_family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6,
-	    IPV6_V6ONLY, &one, sizeof(one)) == 0) &&
-	    bind(fd, a->ai_addr, a->ai_addrlen) == 0 &&
-	    listen(fd, BACKLOG) == 0)
-		return fd;
-	fd_close(&fd);
-	return -1;
-}
-
-/* What the kernel chose for port 0. */
-static int
-local_take_port(int fd, struct forward_end *e)
-{
-	struct sockaddr_storage	 s;
-	socklen_t		 len = sizeof(s);
-
-	if (strcmp(e->port, "0") != 0)
-		return 0;
-	return getsockname(fd, (struct sockaddr *)&s, &len) == 0 &&
-	    getnameinfo((struct sockaddr *)&s, len, NULL, 0, e->port,
-	    sizeof(e->port), NI_NUMERICSERV) == 0 ? 0 : -1;
-}
-
 static struct addrinfo *
-find_addresses(const struct forward_end *e, int flags, const char **why_out)
+find_addresses(const struct forward_end *e, const char **why_out)
 {
 	struct addrinfo	 hints, *list;
 	int		 r;
 
 	memset(&hints, 0, sizeof(hints));
 	hints.ai_socktype = SOCK_STREAM;
-	hints.ai_flags = AI_NUMERICSERV | flags;
+	hints.ai_flags = AI_NUMERICSERV;
 	*why_out = NULL;
 	if ((r = getaddrinfo(e->name, e->port, &hints, &list)) == 0)
 		return list;
@@ -107,24 +75,11 @@ find_addresses(const struct forward_end *e, int flags, const char **why_out)
 	return NULL;
 }
 
-static void
-set_port_of(struct addrinfo *a, const char *port)
-{
-	uint16_t	 n = htons((uint16_t)strtoul(port, NULL, 10));
-
-	if (a->ai_family == AF_INET6)
-		((struct sockaddr_in6 *)(void *)a->ai_addr)->sin6_port = n;
-	else
-		((struct sockaddr_in *)(void *)a->ai_addr)->sin_port = n;
-}
-
 size_t
-forward_local_listen(struct forward_end *from, int fds[FORWARD_LISTENERS])
+forward_local_listen(struct forward_end *from, int fds[LISTEN_MAX])
 {
-	struct addrinfo	*list, *a;
 	const char	*why;
-	size_t		 n = 0;
-	int		 error = 0;
+	size_t		 n;
 
 	if (from->port[0] == '\0') {
 		if ((fds[0] = listen_path(from->name)) != -1)
@@ -132,29 +87,12 @@ forward_local_listen(struct forward_end *from, int fds[FORWARD_LISTENERS])
 		local_complain(from, strerror(errno));
 		return 0;
 	}
-	if ((list = find_addresses(from, AI_PASSIVE, &why)) == NULL) {
+	if ((n = listen_at(from->name, from->port, fds, &why)) == 0)
 		local_complain(from, why);
-		return 0;
-	}
-	for (a = list; a != NULL && n < FORWARD_LISTENERS; a = a->ai_next) {
-		set_port_of(a, from->port);
-		if ((fds[n] = listen_address(a)) == -1) {
-			error = errno;
-			/* As ssh(1): an address family may be off. */
-			if (error == EADDRINUSE)
-				break;
-			continue;
-		}
-		if (n++ == 0 && local_take_port(fds[0], from) == -1)
-			error = errno;
-	}
-	freeaddrinfo(list);
-	if (n > 0 && error != EADDRINUSE)
-		return n;
-	while (n > 0)
-		fd_close(&fds[--n]);
-	local_complain(from, strerror(error));
-	return 0;
+	else
+		snprintf(from->port, sizeof(from->port), "%u",
+		    listen_port(fds[0]));
+	return n;
 }
 
 static int
@@ -187,7 +125,7 @@ forward_local_connect(const struct forward_end *to, size_t number,
 		return path_address(to->name, &sun) == -1 ? -1 :
 		    connect_socket(AF_UNIX, (struct sockaddr *)&sun,
 		    sizeof(sun));
-	if ((list = find_addresses(to, 0, why_out)) == NULL) {
+	if ((list = find_addresses(to, why_out)) == NULL) {
 		errno = ENOENT;
 		return -1;
 	}

@@ -4,13 +4,12 @@
 #include <stddef.h>
 
 #include "common/attributes.h"
+#include "common/net/listen.h"
 #include "master/execsrvctl/forward/forward_spec.h"
 
-#define FORWARD_LISTENERS	4	/* of a name with several addresses */
-
-/* Non-blocking; port 0: all at the first one's.  How many; 0: told why. */
+/* At a path, or as listen_at(), which also sets the port.  0: told why. */
 size_t	 forward_local_listen(struct forward_end *from,
-	    int fds_out[FORWARD_LISTENERS]);
+	    int fds_out[LISTEN_MAX]);
 
 /*
  * Begin to connect to the address of that number.  -1 with errno: try the next;
