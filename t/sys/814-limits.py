@@ -310,7 +310,8 @@ async def a_rendezvous_that_does_not_read(rig):
 
     def on_note(m):
         nonlocal got
-        seqs.append(m["params"]["seq"])
+        if "seq" in m["params"]:        # of a process
+            seqs.append(m["params"]["seq"])
         if m["method"] == "process/output":
             got += len(base64.b64decode(m["params"]["chunk"]))
 
