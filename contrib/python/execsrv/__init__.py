@@ -26,7 +26,6 @@ __all__ = ["Session", "Popen", "run", "ExecsrvError", "Entry", "Stat", "PIPE",
 __version__ = "0.1.0"
 
 
-
 def version() -> str:
     """The version of libexecsrv."""
     return lib.execsrv_version().decode()
