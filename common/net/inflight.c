@@ -9,6 +9,7 @@
 #define RATE_MAX 100000000000ULL	/* bytes a second, and no overflow */
 #define RTT_MIN	2000		/* below it scheduling is all there is */
 #define RATE_US	20000		/* the least time that a rate is taken over */
+#define IDLE_US	2000		/* more than a turn of the sender's loop */
 
 /* For a reader that pauses, on a slow line and on a fast one. */
 #define SLOW_US		60000
@@ -154,9 +155,25 @@ set_limit(struct inflight *f)
 }
 
 void
+inflight_drained(struct inflight *f, uint64_t pos, uint64_t now)
+{
+	if (f->drained_at == 0 && !inflight_is_full(f, pos))
+		f->drained_at = now;
+}
+
+/* It has been so for longer than the sender takes for more. */
+static void
+check_idle(struct inflight *f, uint64_t now)
+{
+	if (f->drained_at != 0 && now - f->drained_at >= IDLE_US)
+		inflight_idle(f, f->drained_at);
+}
+
+void
 inflight_answer(struct inflight *f, uint64_t now)
 {
 	assert(f->is_asked && f->asked >= f->read && now >= f->asked_at);
+	check_idle(f, now);
 	f->is_asked = false;
 	measure(f, clamp(now - f->asked_at, 1, 60 * SECOND), now);
 	add_rate(f, now);
@@ -176,6 +193,8 @@ inflight_idle(struct inflight *f, uint64_t now)
 void
 inflight_resume(struct inflight *f, uint64_t pos, uint64_t now)
 {
+	check_idle(f, now);
+	f->drained_at = 0;
 	if (!f->is_idle)
 		return;
 	assert(pos >= f->asked && now >= f->idle_at);

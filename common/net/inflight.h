@@ -11,7 +11,7 @@
 
 #define INFLIGHT_RATES	6		/* pongs that are remembered */
 
-/* Embedded; only read, limit, is_asked, is_idle may be read. */
+/* Embedded; only read, limit, is_asked, is_idle, drained_at may be read. */
 struct inflight {
 	uint64_t	 read;		/* position that the peer has read */
 	uint64_t	 limit;		/* bytes beyond it at most */
@@ -27,6 +27,7 @@ struct inflight {
 	bool		 is_idle;	/* nothing to send */
 	bool		 was_idle;	/* since the base */
 	uint64_t	 idle_at;
+	uint64_t	 drained_at;	/* nothing is queued since; 0: it is */
 	uint64_t	 rtt;		/* the shortest; 0: unknown */
 	uint64_t	 rtt_at;
 	bool		 is_known;	/* rtt is of an empty line */
@@ -48,6 +49,9 @@ void	 inflight_ask(struct inflight *f, uint64_t pos, uint64_t now);
 
 /* Its pong arrived. */
 void	 inflight_answer(struct inflight *f, uint64_t now);
+
+/* All is in the kernel, and more could be: soon that is idleness. */
+void	 inflight_drained(struct inflight *f, uint64_t pos, uint64_t now);
 
 /* Nothing to send; something again. */
 void	 inflight_idle(struct inflight *f, uint64_t now);

@@ -20,7 +20,6 @@
 #define QUEUE_KEEP	(512 * 1024)	/* between turns: output of one */
 #define PART		(64 * 1024)	/* bytes of a frame generated at once */
 #define PART_FLUSH	(2 * PART)
-#define BULK_IDLE_US	2000	/* more than a turn takes */
 #define LINGER_MS	1000		/* for the client's close frame */
 
 static void	 conn_on_read(void *);
@@ -701,30 +700,17 @@ conn_piece(const struct conn *c, size_t max)
 static void
 bulk_drained(struct conn *c)
 {
-	if (is_measured(c) && c->drained_at == 0 && c->queue.len == 0 &&
-	    !inflight_is_full(&c->inflight, c->bulk))
-		c->drained_at = clock_us();
-}
-
-/* It is so for longer than a process takes to be read again. */
-static void
-bulk_idle(struct conn *c, uint64_t now)
-{
-	if (c->drained_at != 0 && now - c->drained_at >= BULK_IDLE_US)
-		inflight_idle(&c->inflight, c->drained_at);
+	if (is_measured(c) && c->inflight.drained_at == 0 &&
+	    c->queue.len == 0)
+		inflight_drained(&c->inflight, c->bulk, clock_us());
 }
 
 void
 conn_sent_bulk(struct conn *c, size_t len)
 {
-	uint64_t	 now;
-
 	if (!is_measured(c))
 		return;
-	now = clock_us();
-	bulk_idle(c, now);
-	c->drained_at = 0;
-	inflight_resume(&c->inflight, c->bulk, now);
+	inflight_resume(&c->inflight, c->bulk, clock_us());
 	c->bulk += len;
 }
 
@@ -742,11 +728,8 @@ ask_for_bulk(struct conn *c)
 void
 conn_on_receipt(struct conn *c, uint64_t pos)
 {
-	uint64_t	 now = clock_us();
-
 	if (c->inflight.is_asked && pos >= c->bulk_pos) {
-		bulk_idle(c, now);
-		inflight_answer(&c->inflight, now);
+		inflight_answer(&c->inflight, clock_us());
 		bulk_drained(c);
 	}
 	c->events->on_receipt(c->arg, pos);

@@ -65,7 +65,6 @@ struct conn {
 	struct inflight			 inflight;	/* of bulk */
 	uint64_t			 bulk;		/* payload, in all */
 	uint64_t			 bulk_pos;	/* pos, asked for */
-	uint64_t			 drained_at;	/* us: no bulk since */
 };
 
 struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,

@@ -9,8 +9,6 @@
 #include "common/client/transport/transport_priv.h"
 #include "common/limit.h"
 
-#define IDLE_US	2000	/* more than a turn of the caller's loop takes */
-
 static uint64_t
 now_us(const struct transport *t)
 {
@@ -36,31 +34,17 @@ ask(struct transport *t)
 	frames_control(t, WS_PING, &t->room.pings, sizeof(t->room.pings));
 }
 
-/* All is in the kernel, and more could be, from now on. */
 static void
 drained(struct transport *t)
 {
-	if (t->room.drained_at == 0 && t->out.len == 0 &&
-	    !inflight_is_full(&t->room.line, t->room.sent))
-		t->room.drained_at = now_us(t);
-}
-
-/* It has been so for longer than the caller takes for more. */
-static void
-check_idle(struct transport *t, uint64_t now)
-{
-	if (t->room.drained_at != 0 && now - t->room.drained_at >= IDLE_US)
-		inflight_idle(&t->room.line, t->room.drained_at);
+	if (t->room.line.drained_at == 0 && t->out.len == 0)
+		inflight_drained(&t->room.line, t->room.sent, now_us(t));
 }
 
 void
 room_on_sent(struct transport *t, size_t len)
 {
-	uint64_t	 now = now_us(t);
-
-	check_idle(t, now);
-	t->room.drained_at = 0;
-	inflight_resume(&t->room.line, t->room.sent, now);
+	inflight_resume(&t->room.line, t->room.sent, now_us(t));
 	t->room.sent += len;
 	drained(t);
 	ask(t);
@@ -69,14 +53,11 @@ room_on_sent(struct transport *t, size_t len)
 void
 room_on_pong(struct transport *t, const void *data, size_t len)
 {
-	uint64_t	 now = now_us(t);
-
 	/* Not an older one, of another kind, or one that nobody wanted. */
 	if (!t->room.line.is_asked || len != sizeof(t->room.pings) ||
 	    memcmp(data, &t->room.pings, len) != 0)
 		return;
-	check_idle(t, now);
-	inflight_answer(&t->room.line, now);
+	inflight_answer(&t->room.line, now_us(t));
 	drained(t);
 	ask(t);
 }

@@ -69,7 +69,6 @@ struct transport {
 		struct inflight	 line;
 		uint64_t	 sent;		/* bytes of messages */
 		uint64_t	 pings;		/* that measured it */
-		uint64_t	 drained_at;	/* us; 0: it is not */
 	} room;
 	uint64_t			 last_sent;	/* ms */
 	uint64_t			 last_heard;	/* ms */
