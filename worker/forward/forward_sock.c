@@ -26,7 +26,7 @@
 
 union forward_rights {
 	struct cmsghdr	 head;
-	char		 room[CMSG_SPACE(LISTEN_MAX * sizeof(int))];
+	char		 room[CMSG_SPACE(TCPLISTEN_MAX * sizeof(int))];
 };
 
 /* Always -1. */
@@ -146,7 +146,7 @@ forward_listen(const char *name, const char *port, struct forward_listeners *l)
 		l->n = (l->fds[0] = listen_unix(name)) != -1;
 		return l->n > 0 ? 0 : -1;
 	}
-	if ((l->n = listen_at(name, port, l->fds, &why)) > 0)
+	if ((l->n = tcplisten(name, port, l->fds, &why)) > 0)
 		return 0;
 	return complain_at(name, port, why);
 }
@@ -281,7 +281,7 @@ borrow(const char *token, struct forward_listeners *l)
 	if ((sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) == -1 ||
 	    connect(sock, (struct sockaddr *)&sun, len) == -1 ||
 	    !is_ours(sock) || recvmsg(sock, &m, MSG_CMSG_CLOEXEC) != 1 ||
-	    (l->n = fd_take_rights(&m, l->fds, LISTEN_MAX)) == 0)
+	    (l->n = fd_take_rights(&m, l->fds, TCPLISTEN_MAX)) == 0)
 		sock_complain("the listener", "it is not there any more");
 	fd_close(&sock);
 	return l->n > 0 ? 0 : -1;
@@ -302,7 +302,7 @@ accept_any(const struct forward_listeners *l)
 int
 forward_accept(const char *token)
 {
-	struct pollfd			 p[1 + LISTEN_MAX];
+	struct pollfd			 p[1 + TCPLISTEN_MAX];
 	struct forward_listeners	 l;
 	size_t				 i;
 	int				 fd = -1;

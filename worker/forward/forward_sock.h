@@ -1,17 +1,17 @@
 /* Sockets of forwarded connections.  -1: having said why on standard error. */
 #pragma once
 
-#include "common/net/listen.h"
+#include "common/net/tcplisten.h"
 
 /* port NULL: name is a Unix socket's path.  Else all addresses of a host. */
 int	 forward_connect(const char *name, const char *port);
 
 struct forward_listeners {
-	int	 fds[LISTEN_MAX];		/* non-blocking */
+	int	 fds[TCPLISTEN_MAX];		/* non-blocking */
 	size_t	 n;
 };
 
-/* At a path, for the user alone, or as listen_at(). */
+/* At a path, for the user alone, or as tcplisten(). */
 int	 forward_listen(const char *name, const char *port,
 	    struct forward_listeners *out);
 

@@ -30,7 +30,7 @@ do_listen(const char *name, const char *port)
 	if (forward_listen(name, port, &l) == -1)
 		return 1;
 	r = (door = forward_open_door(token)) == -1 ||
-	    printf("%u %s\n", listen_port(l.fds[0]), token) < 0 ||
+	    printf("%u %s\n", tcplisten_port(l.fds[0]), token) < 0 ||
 	    fflush(stdout) == EOF || forward_lend(&l, door) == -1;
 	if (port == NULL)
 		unlink(name);

@@ -33,7 +33,7 @@
 struct door {
 	struct forward		*f;
 	struct forward_spec	*spec;
-	int			 fds[LISTEN_MAX];
+	int			 fds[TCPLISTEN_MAX];
 	size_t			 n;
 	/* There: the process that listens, and what it wrote. */
 	struct execsrv_process	*p;
@@ -301,14 +301,13 @@ forward_turn(struct forward *f)
 	struct pollfd	*p;
 	size_t		 n;
 
-	p = calloc(2 + f->ndoors * LISTEN_MAX + f->nconns,
-	    sizeof(*p));
+	p = calloc(2 + f->ndoors * TCPLISTEN_MAX + f->nconns, sizeof(*p));
 	if (p == NULL) {
 		forward_fail(f, strerror(errno));
 		return;
 	}
 	n = prepare_all(f, p);
-	assert(n <= 2 + f->ndoors * LISTEN_MAX + f->nconns);
+	assert(n <= 2 + f->ndoors * TCPLISTEN_MAX + f->nconns);
 	if (poll(p, (nfds_t)n, -1) > 0)
 		handle_all(f, p);
 	free(p);

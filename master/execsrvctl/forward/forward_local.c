@@ -76,7 +76,7 @@ find_addresses(const struct forward_end *e, const char **why_out)
 }
 
 size_t
-forward_local_listen(struct forward_end *from, int fds[LISTEN_MAX])
+forward_local_listen(struct forward_end *from, int fds[TCPLISTEN_MAX])
 {
 	const char	*why;
 	size_t		 n;
@@ -87,11 +87,11 @@ forward_local_listen(struct forward_end *from, int fds[LISTEN_MAX])
 		local_complain(from, strerror(errno));
 		return 0;
 	}
-	if ((n = listen_at(from->name, from->port, fds, &why)) == 0)
+	if ((n = tcplisten(from->name, from->port, fds, &why)) == 0)
 		local_complain(from, why);
 	else
 		snprintf(from->port, sizeof(from->port), "%u",
-		    listen_port(fds[0]));
+		    tcplisten_port(fds[0]));
 	return n;
 }
 

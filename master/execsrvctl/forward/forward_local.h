@@ -4,12 +4,12 @@
 #include <stddef.h>
 
 #include "common/attributes.h"
-#include "common/net/listen.h"
+#include "common/net/tcplisten.h"
 #include "master/execsrvctl/forward/forward_spec.h"
 
-/* At a path, or as listen_at(), which also sets the port.  0: told why. */
+/* At a path, or as tcplisten(), which also sets the port.  0: told why. */
 size_t	 forward_local_listen(struct forward_end *from,
-	    int fds_out[LISTEN_MAX]);
+	    int fds_out[TCPLISTEN_MAX]);
 
 /*
  * Begin to connect to the address of that number.  -1 with errno: try the next;

@@ -5,14 +5,14 @@
 
 #include "common/attributes.h"
 
-#define LISTEN_MAX	4		/* addresses of a name */
+#define TCPLISTEN_MAX	4		/* addresses of a name */
 
 /*
  * Non-blocking sockets; port "0": one that is free at all addresses.  An
  * address whose family is off is left out.  How many; 0: *why_out says why not.
  */
-size_t	 listen_at(const char *name, const char *port, int fds_out[LISTEN_MAX],
-	    const char **why_out) MUST_CHECK;
+size_t	 tcplisten(const char *name, const char *port,
+	    int fds_out[TCPLISTEN_MAX], const char **why_out) MUST_CHECK;
 
 /* The port of a socket, 0: it has none. */
-unsigned listen_port(int fd);
+unsigned tcplisten_port(int fd);

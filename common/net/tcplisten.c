@@ -1,4 +1,4 @@
-#include "common/net/listen.h"
+#include "common/net/tcplisten.h"
 
 #include <sys/socket.h>
 
@@ -19,7 +19,7 @@
 static int
 listen_address(const struct addrinfo *a)
 {
-	int	 fd, saved, one = 1;
+	int	 fd, one = 1;
 
 	if ((fd = socket(a->ai_family, KIND, 0)) == -1)
 		return -1;
@@ -29,9 +29,7 @@ listen_address(const struct addrinfo *a)
 	    bind(fd, a->ai_addr, a->ai_addrlen) == 0 &&
 	    listen(fd, BACKLOG) == 0)
 		return fd;
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return -1;
 }
 
@@ -46,7 +44,7 @@ port_of(struct sockaddr *sa)
 }
 
 unsigned
-listen_port(int fd)
+tcplisten_port(int fd)
 {
 	struct sockaddr_storage	 s;
 	socklen_t		 len = sizeof(s);
@@ -64,31 +62,31 @@ listen_port(int fd)
  * errno; EADDRINUSE: of any of them.
  */
 static size_t
-listen_addresses(const struct addrinfo *list, int fds[LISTEN_MAX])
+listen_addresses(const struct addrinfo *list, int fds[TCPLISTEN_MAX])
 {
 	const struct addrinfo	*a;
 	in_port_t		*port;
 	size_t			 n = 0;
 	int			 error = EADDRNOTAVAIL;
 
-	for (a = list; a != NULL && n < LISTEN_MAX; a = a->ai_next) {
+	for (a = list; a != NULL && n < TCPLISTEN_MAX; a = a->ai_next) {
 		if ((port = port_of(a->ai_addr)) == NULL)
 			continue;
 		if (n > 0)
-			*port = htons((uint16_t)listen_port(fds[0]));
+			*port = htons((uint16_t)tcplisten_port(fds[0]));
 		if ((fds[n] = listen_address(a)) != -1)
 			n++;
 		else if ((error = errno) == EADDRINUSE)
 			break;
 	}
-	while (n > 0 && n < LISTEN_MAX && a != NULL)
+	while (n > 0 && n < TCPLISTEN_MAX && a != NULL)
 		fd_close(&fds[--n]);
 	errno = error;
 	return n;
 }
 
 size_t
-listen_at(const char *name, const char *port, int fds[LISTEN_MAX],
+tcplisten(const char *name, const char *port, int fds[TCPLISTEN_MAX],
     const char **why_out)
 {
 	struct addrinfo	 hints, *list;

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/net/listen.h"
+#include "common/net/tcplisten.h"
 
-static struct sockaddr_in	 places[LISTEN_MAX + 1];
-static struct addrinfo		 infos[LISTEN_MAX + 1];
+static struct sockaddr_in	 places[TCPLISTEN_MAX + 1];
+static struct addrinfo		 infos[TCPLISTEN_MAX + 1];
 static size_t			 nplaces;
 static int			 asked, binds;
 static int			 refuses[64];	/* errno of each bind(2) */
@@ -62,11 +62,11 @@ bind(int fd, const struct sockaddr *sa, socklen_t len)
 }
 
 static size_t
-begin(size_t n, const char *port, int fds[LISTEN_MAX], const char **why)
+begin(size_t n, const char *port, int fds[TCPLISTEN_MAX], const char **why)
 {
 	nplaces = n;
 	asked = binds = 0;
-	return listen_at("name", port, fds, why);
+	return tcplisten("name", port, fds, why);
 }
 
 static void
@@ -82,16 +82,16 @@ START_TEST(test_all)
 	const char	*why;
 	unsigned	 port;
 	size_t		 n;
-	int		 fds[LISTEN_MAX], on;
+	int		 fds[TCPLISTEN_MAX], on;
 	socklen_t	 len = sizeof(on);
 
 	n = begin(3, "0", fds, &why);
 	ck_assert_uint_eq(n, 3);
 	ck_assert_int_eq(asked, 1);
-	port = listen_port(fds[0]);
+	port = tcplisten_port(fds[0]);
 	ck_assert_uint_ne(port, 0);
 	for (size_t i = 0; i < n; i++) {
-		ck_assert_uint_eq(listen_port(fds[i]), port);
+		ck_assert_uint_eq(tcplisten_port(fds[i]), port);
 		ck_assert_int_eq(getsockopt(fds[i], SOL_SOCKET, SO_ACCEPTCONN,
 		    &on, &len), 0);
 		ck_assert_int_eq(on, 1);
@@ -100,8 +100,8 @@ START_TEST(test_all)
 	}
 	finish(fds, n);
 	/* No more than there is room for. */
-	n = begin(LISTEN_MAX + 1, "0", fds, &why);
-	ck_assert_uint_eq(n, LISTEN_MAX);
+	n = begin(TCPLISTEN_MAX + 1, "0", fds, &why);
+	ck_assert_uint_eq(n, TCPLISTEN_MAX);
 	finish(fds, n);
 }
 END_TEST
@@ -111,7 +111,7 @@ START_TEST(test_again)
 {
 	const char	*why;
 	size_t		 n;
-	int		 fds[LISTEN_MAX];
+	int		 fds[TCPLISTEN_MAX];
 
 	refuses[1] = EADDRINUSE;
 	n = begin(2, "0", fds, &why);
@@ -120,7 +120,7 @@ START_TEST(test_again)
 	ck_assert_int_eq(binds, 4);
 	ck_assert_uint_eq(ports[0], 0);
 	ck_assert_uint_eq(ports[2], 0);
-	ck_assert_uint_eq(ports[3], htons((uint16_t)listen_port(fds[0])));
+	ck_assert_uint_eq(ports[3], htons((uint16_t)tcplisten_port(fds[0])));
 	finish(fds, n);
 	/* Not for ever. */
 	for (int i = 0; i < 64; i++)
@@ -137,11 +137,11 @@ START_TEST(test_taken)
 {
 	const char	*why;
 	char		 text[8];
-	int		 fds[LISTEN_MAX], last;
+	int		 fds[TCPLISTEN_MAX], last;
 	size_t		 n = begin(1, "0", fds, &why);
 
 	ck_assert_uint_eq(n, 1);
-	snprintf(text, sizeof(text), "%u", listen_port(fds[0]));
+	snprintf(text, sizeof(text), "%u", tcplisten_port(fds[0]));
 	finish(fds, n);
 	last = dup(STDERR_FILENO);
 	refuses[1] = EADDRINUSE;
@@ -161,7 +161,7 @@ START_TEST(test_off)
 {
 	const char	*why;
 	size_t		 n;
-	int		 fds[LISTEN_MAX];
+	int		 fds[TCPLISTEN_MAX];
 
 	refuses[0] = EADDRNOTAVAIL;
 	n = begin(2, "0", fds, &why);
@@ -182,16 +182,16 @@ START_TEST(test_port)
 {
 	int	 fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	ck_assert_uint_eq(listen_port(fd), 0);
+	ck_assert_uint_eq(tcplisten_port(fd), 0);
 	close(fd);
-	ck_assert_uint_eq(listen_port(-1), 0);
+	ck_assert_uint_eq(tcplisten_port(-1), 0);
 }
 END_TEST
 
 int
 main(void)
 {
-	Suite	*s = suite_create("listen");
+	Suite	*s = suite_create("tcplisten");
 	TCase	*t = tcase_create("all");
 	SRunner	*sr;
 	int	 failed;
