@@ -122,13 +122,16 @@ END_TEST
 static int	 top = -1;
 static char	 name[64];
 
-/* A group of the test's own in ours; false: there cannot be one. */
+/*
+ * A group of the test's own in ours; false: there cannot be one.  Its name does
+ * not begin as a daemon's: one that starts meanwhile would remove it as stale.
+ */
 static bool
 make_group(void)
 {
 	char	 path[PATH_MAX];
 
-	snprintf(name, sizeof(name), "execsrv-check-%ld", (long)getpid());
+	snprintf(name, sizeof(name), "check-cgfs-%ld", (long)getpid());
 	return cgfs_own(NULL, path, sizeof(path)) == 0 &&
 	    (top = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)) != -1 &&
 	    mkdirat(top, name, 0755) == 0;
