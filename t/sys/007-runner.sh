@@ -62,9 +62,15 @@ for signal in HUP INT QUIT; do
 	[ "\$status" -gt 128 ] || exit 1
 done
 END
+# An orphan that ended is nobody's zombie while its test runs.
+put 109-orphan.sh <<END
+#!/bin/sh
+(sleep 0 & echo \$! >"$dir/orphan")
+while [ -e "/proc/\$(cat "$dir/orphan")" ]; do sleep 0.01; done
+END
 set --
 for test in 103-alone 101-good 102-beside 104-skipped 105-failed 106-leaves \
-    107-deep 108-signals; do
+    107-deep 108-signals 109-orphan; do
 	set -- "$@" "sys:$dir/$test.sh"
 done
 status=0
@@ -76,7 +82,7 @@ says() {
 	grep -q "$1" "$dir/out" || { echo "not said: $1"; exit 1; }
 }
 [ "$status" -eq 1 ]
-for test in 101-good 102-beside 103-alone 107-deep 108-signals; do
+for test in 101-good 102-beside 103-alone 107-deep 108-signals 109-orphan; do
 	says "^pass  sys/$test "
 done
 says '^pass  sys/103-alone  ([0-9.]* s; left out: no hammer; no nails)$'
@@ -87,4 +93,4 @@ says '^    the reason'
 says '^fail  sys/106-leaves  (left behind: sleep '
 [ "$(tail -n 3 "$dir/out")" = "1 skipped
 1 left something out
-5 passed, 2 failed" ]
+6 passed, 2 failed" ]
