@@ -43,7 +43,12 @@ PR_SET_CHILD_SUBREAPER = 36
 # A detached session is resumed after so many kills, however long they take.
 OPTIONS = ("SpareWorkers=8", "MaxSessions=4096", "MaxSessionsPerUser=4096",
            "MaxSpareWorkers=64", "DetachedTtl=1h")
-COUNT = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.1; done"
+# Without a fork: fifty of these shall not be what the machine does.
+COUNT = (sys.executable, "-I", "-S", "-c", """
+import itertools, time
+for i in itertools.count():
+    print(i, flush=True)
+    time.sleep(0.1)""")
 
 
 def share(times, part):
@@ -78,7 +83,7 @@ def local():
     word = a_word("kills")
     some = [connect(server.url) for _ in range(SESSIONS)]
     for i, c in enumerate(some):
-        c.start("p", "sh", "-c", COUNT, tty=i % 4 == 1, **(
+        c.start("p", *COUNT, tty=i % 4 == 1, **(
             {"sandbox": box.read_only("/tmp")} if i % 4 == 2 else {}))
         c.start("s", "sleep", word)
     seen, away = {c: b"" for c in some}, {}
@@ -137,7 +142,7 @@ async def remotely(rig):
     program = await rig.start()
     some = [await rig.session() for _ in range(5)]
     for s in some:
-        await s.start("p", "sh", "-c", COUNT)
+        await s.start("p", *COUNT)
     uplink = await uplinks.uplink_of(program)
     kills = max(1, KILLS // 10)
     for n in range(kills):
