@@ -428,7 +428,8 @@ scripts		= $(sort $(wildcard $(1)/$(NNN)-*.sh) $(filter-out \
 OTHER_TESTS	= $(patsubst %,wire:%,$(wildcard t/wire/run.py)) \
 		  $(patsubst %,sys:%,$(call scripts,t/sys)) \
 		  $(patsubst %,stock:%,$(sort $(wildcard t/stock/[0-9]*.py)))
-SLOW_TESTS	= t/sys/503-takeover.py t/sys/812-rendezvous.py t/sys/843-fleet.py
+SLOW_TESTS	= $(patsubst %,t/sys/%.py,003-reads-nothing 004-no-leaks \
+		  503-takeover 812-rendezvous 815-drops 843-fleet)
 # Where the stock client is kept, for the builds below this one too.
 STOCK_DIR	?= $(BUILD)/stock
 export STOCK_DIR

@@ -48,7 +48,7 @@ class Round:
         for way in ways:
             self.marks[way] = "MARK" + uuid.uuid4().hex
             env = {"PATH": os.environ["PATH"], "MARK": self.marks[way]}
-            argv = [python, HERE + "/2escapes.py", way,
+            argv = [python, "-I", "-S", HERE + "/2escapes.py", way,
                     self.ready(way)]
             if way == "hopper":
                 argv = [lib.BUILD + "/t/201-hopper", self.ready(way)]

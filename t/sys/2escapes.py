@@ -3,19 +3,28 @@
 The process that is started stays (it is to be terminated); what it starts
 tries to outlive it, and writes the file when it has done what it can.
 """
-import ctypes
 import os
 import resource
 import signal
 import sys
-import threading
 import time
 
-LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
 SYS_EXIT = {"x86_64": 60}.get(os.uname().machine, 93)
 ENDLESS = 100000
 ready_file = None
+
+
+def libc():
+    import ctypes               # not in each of hundreds
+    return ctypes.CDLL(None)
+
+
+def in_thread(fn):
+    import threading
+    thread = threading.Thread(target=fn)
+    thread.start()
+    return thread
 
 
 def ready():
@@ -106,7 +115,7 @@ def way_stopped():
 def way_renamed():
     def child():
         os.setsid()
-        LIBC.prctl(PR_SET_NAME, b") Z 1 (", 0, 0, 0)
+        libc().prctl(PR_SET_NAME, b") Z 1 (", 0, 0, 0)
         ready_and_stay()
     in_child(child)
 
@@ -152,7 +161,7 @@ def way_forker():
 def way_subreaper():
     def child():
         os.setsid()
-        LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        libc().prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
         def middle():
             in_child(ready_and_stay)
@@ -181,9 +190,7 @@ def way_grandchildren():
 def way_threads():
     """A child of a thread that is not the first one."""
     def child():
-        thread = threading.Thread(target=lambda: in_child(ready_and_stay))
-        thread.start()
-        thread.join()
+        in_thread(lambda: in_child(ready_and_stay)).join()
         stay()
     in_child(child)
 
@@ -192,8 +199,8 @@ def way_headless():
     """The first thread ends, so the process looks like a zombie."""
     def child():
         os.setsid()
-        threading.Thread(target=ready_and_stay).start()
-        LIBC.syscall(SYS_EXIT, 0)
+        in_thread(ready_and_stay)
+        libc().syscall(SYS_EXIT, 0)
     in_child(child)
 
 
