@@ -287,6 +287,32 @@ START_TEST(test_violations)
 }
 END_TEST
 
+/* What a later master says beside it is skipped, and no descriptor stays. */
+START_TEST(test_later_master)
+{
+	Ipc__TranscriptRefused	 out = IPC__TRANSCRIPT_REFUSED__INIT;
+	struct ipc_msg		 m;
+	uint8_t			 packet[1] = { IPC_KINDS };
+	int			 pair[2], before;
+
+	ck_assert_int_eq(fd_packet_pair(pair), 0);
+	before = count_fds();
+	send_raw(pair[0], packet, sizeof(packet), 1);
+	send_raw(pair[0], packet, sizeof(packet), 0);
+	send_raw(pair[0], packet, sizeof(packet), 1);
+	ck_assert_int_eq(ipc_send(pair[0], IPC_transcript_refused, &out, -1),
+	    0);
+	ck_assert_int_eq(ipc_recv(pair[1], IPC_ROLE_MASTER, IPC_ROLE_WORKER,
+	    &m), 1);
+	ck_assert_int_eq(m.kind, IPC_transcript_refused);
+	ck_assert_int_eq(m.fd, -1);
+	ipc_msg_fini(&m);
+	ck_assert_int_eq(count_fds(), before);
+	fd_close(&pair[0]);
+	fd_close(&pair[1]);
+}
+END_TEST
+
 START_TEST(test_too_large)
 {
 	Ipc__Handover	 out = IPC__HANDOVER__INIT;
@@ -691,6 +717,7 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, test_round_trip, 0, IPC_KINDS);
 	tcase_add_loop_test(t, test_violations, 0, IPC_KINDS);
+	tcase_add_test(t, test_later_master);
 	tcase_add_test(t, test_too_large);
 	tcase_add_test(t, test_queue);
 	tcase_add_test(t, test_held);

@@ -1,4 +1,5 @@
 /* worker/os/pcgroup.c: which control group a process gets. */
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <dirent.h>
@@ -166,6 +167,61 @@ START_TEST(test_of_another)
 }
 END_TEST
 
+/* A group that was removed from outside is made again, others are kept. */
+START_TEST(test_removed)
+{
+	int		 dir;
+
+	ck_assert_uint_eq(take(), 1);
+	populate(1, 0);
+	give_back(1);
+	empty(1);
+	ck_assert_int_eq(rmdir(path_of(1, "")), 0);
+	ck_assert_uint_eq(pcgroups_take(c, &dir), 0);
+	ck_assert_int_eq(dir, -1);
+	ck_assert_uint_eq(take(), 1);
+	populate(1, 0);
+	give_back(1);
+}
+END_TEST
+
+/* One that cannot be opened now stays one. */
+START_TEST(test_not_opened)
+{
+	struct rlimit	 limit, none;
+	unsigned	 number;
+	int		 dir;
+
+	ck_assert_uint_eq(take(), 1);
+	populate(1, 0);
+	give_back(1);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	number = pcgroups_take(c, &dir);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_uint_eq(number, 0);
+	ck_assert_int_eq(dir, -1);
+	ck_assert_uint_eq(take(), 1);
+	give_back(1);
+}
+END_TEST
+
+/* Without groups there is none to take, and nothing to give back. */
+START_TEST(test_none)
+{
+	unsigned	 none = 0;
+	int		 dir = 0;
+
+	ck_assert_uint_eq(pcgroups_take(NULL, &dir), 0);
+	ck_assert_int_eq(dir, -1);
+	pcgroups_give_back(NULL, &none);
+	pcgroups_give_back(c, &none);
+	ck_assert_uint_eq(none, 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -178,6 +234,9 @@ main(void)
 	tcase_add_test(t, test_again);
 	tcase_add_test(t, test_left);
 	tcase_add_test(t, test_killed);
+	tcase_add_test(t, test_removed);
+	tcase_add_test(t, test_not_opened);
+	tcase_add_test(t, test_none);
 	tcase_add_test(t, test_of_another);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
