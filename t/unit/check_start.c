@@ -325,7 +325,8 @@ const struct snapshot *
 snapshots_find(struct snapshots *ss, struct snapshot_wish *w,
     const struct spawn *sp, bool sandboxed, struct holder *h, bool *pending)
 {
-	ck_assert((const void *)ss == &snapshot && w->key_len <= sizeof(key[0]));
+	ck_assert_ptr_eq(ss, &snapshot);
+	ck_assert_uint_le(w->key_len, sizeof(key[0]));
 	(void)sp;
 	tell("snapshot%s%s", sandboxed ? " sandboxed" : "",
 	    h != NULL ? " holder" : "");
@@ -360,7 +361,7 @@ snapshot_left(const struct snapshot *sn)
 #define CAT		START_OF("[\"cat\",\"x\"]", "")
 #define SANDBOX		START_OF("[\"cat\",\"x\"]", ",\"sandbox\":{}")
 #define SNAPSHOT(scope, name)						\
-	START_OF("[\"/bin/bash\",\"-lc\",\"ls\"]", ",\"shellSnapshot\":"	\
+	START_OF("[\"/bin/bash\",\"-lc\",\"ls\"]", ",\"shellSnapshot\":" \
 	"{\"scopeId\":\"" scope "\",\"shell\":{\"name\":\"" name "\","	\
 	"\"path\":\"/bin/bash\"}}")
 
