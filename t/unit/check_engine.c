@@ -23,6 +23,9 @@ struct natslink {
 	void				*arg;
 	bool				 is_up;
 	unsigned			 subs, unsubs, doubts;
+	struct {
+		char	 subject[256], name[64];
+	}				 sub[8];	/* "": none */
 	struct buf			 out;	/* what was not handed over */
 };
 
@@ -99,7 +102,48 @@ natslink_doubt(struct natslink *l)
 
 /* --- the server --- */
 
-/* Hand over the first operation of one to the other. */
+static void
+subscribe(struct natslink *l, const char *line)
+{
+	char	 subject[256], name[64];
+	size_t	 i;
+
+	if (sscanf(line, "UNSUB %63s\r\n", name) == 1) {
+		l->unsubs++;
+		for (i = 0; i < 8; i++)
+			if (strcmp(l->sub[i].name, name) == 0)
+				memset(&l->sub[i], 0, sizeof(l->sub[i]));
+	} else if (sscanf(line, "SUB %255s %63s\r\n", subject, name) == 2) {
+		l->subs++;
+		for (i = 0; l->sub[i].name[0] != '\0' &&
+		    strcmp(l->sub[i].name, name) != 0; i++)
+			ck_assert_uint_lt(i, 7);
+		strcpy(l->sub[i].subject, subject);
+		strcpy(l->sub[i].name, name);
+	}
+}
+
+/* A "*" at the end stands for what follows. */
+static bool
+hears(const struct natslink *l, const char *subject)
+{
+	const char	*own;
+	size_t		 i, n;
+
+	for (i = 0; i < 8; i++) {
+		own = l->sub[i].subject;
+		n = strlen(own);
+		if (strcmp(own, subject) == 0 || (n > 0 && own[n - 1] == '*' &&
+		    strncmp(own, subject, n - 1) == 0))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Hand over the first operation of one to the other, if that subscribed: as it
+ * is with environments, which both have.
+ */
 static void
 hand_over(struct natslink *from, struct natslink *to)
 {
@@ -115,8 +159,7 @@ hand_over(struct natslink *from, struct natslink *to)
 	memcpy(line, text, len);
 	line[len] = '\0';
 	buf_drain(&from->out, len);
-	from->subs += strncmp(line, "SUB ", 4) == 0;
-	from->unsubs += strncmp(line, "UNSUB ", 6) == 0;
+	subscribe(from, line);
 	if (strncmp(line, "PUB ", 4) != 0)
 		return;
 	if (sscanf(line, "PUB %255s %255s %zu\r\n", subject, reply, &len) != 3)
@@ -132,7 +175,8 @@ hand_over(struct natslink *from, struct natslink *to)
 	w.subject = (struct span){ subject, strlen(subject) };
 	w.reply = (struct span){ reply, strlen(reply) };
 	w.data = (struct span){ data, len };
-	to->events->on_message(to->arg, &w);
+	if (strncmp(subject, "p.q.env.", 8) == 0 || hears(to, subject))
+		to->events->on_message(to->arg, &w);
 	free(data);
 }
 
