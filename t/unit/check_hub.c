@@ -581,6 +581,53 @@ START_TEST(test_tokens)
 }
 END_TEST
 
+#define SHA	"sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0"\
+		"f98a5e886266e7ae"
+
+static const struct {
+	const char	*line, *why;	/* NULL: it is good */
+} token_lines[] = {
+	{ "a " SHA " expires=0", NULL },
+	{ "a " SHA " expires=999999999999", NULL },
+	{ "a " SHA " expires=", "expires=: expected Unix seconds" },
+	{ "a " SHA " expires=-1", "expires=: expected Unix seconds" },
+	{ "a " SHA " expires=+1", "expires=: expected Unix seconds" },
+	{ "a " SHA " expires=:", "expires=: expected Unix seconds" },
+	{ "a " SHA " expires=1x", "expires=: expected Unix seconds" },
+	{ "a " SHA " expires=0x1", "expires=: expected Unix seconds" },
+	{ "a " SHA " expires=99999999999999999999",
+	    "expires=: expected Unix seconds" },
+	{ "a " SHA " expires", "\"expires\" is none of register=, connect=, "
+	    "expires=" },
+	{ "a " SHA " expire=1", "\"expire\" is none of register=, connect=, "
+	    "expires=" },
+	{ "a " SHA " connect=a connect=b", "connect twice" },
+	{ "a " SHA " register=a register=b", "register twice" },
+	{ "a " SHA " register=a,", "register: bad patterns \"a,\"" },
+	{ "a " SHA " connect=", "connect: bad patterns \"\"" },
+	{ "a " SHA " connect=!a", "connect: bad patterns \"!a\"" },
+	{ "a " SHA " register=${subject}",
+	    "register: nothing is filled in: \"${subject}\"" },
+};
+
+START_TEST(test_token_lines)
+{
+	struct hubtokens	 t;
+	struct conf_error	 e;
+	char			 text[300];
+	int			 r;
+
+	snprintf(text, sizeof(text), "%s\n", token_lines[_i].line);
+	memset(&e, 0, sizeof(e));
+	r = hubtokens_parse(&t, "/t", text, strlen(text), &e);
+	ck_assert_int_eq(r, token_lines[_i].why == NULL ? 0 : -1);
+	ck_assert_msg(strstr(e.text, token_lines[_i].why == NULL ? "" :
+	    token_lines[_i].why) != NULL, "%s", e.text);
+	if (r == 0)
+		hubtokens_fini(&t);
+}
+END_TEST
+
 /* --- subjects, tickets that are used --- */
 
 START_TEST(test_subject)
@@ -662,6 +709,8 @@ main(void)
 	tcase_add_test(t, test_operators);
 	tcase_add_test(t, test_environment);
 	tcase_add_test(t, test_tokens);
+	tcase_add_loop_test(t, test_token_lines, 0,
+	    sizeof(token_lines) / sizeof(token_lines[0]));
 	tcase_add_test(t, test_subject);
 	tcase_add_test(t, test_replay);
 	suite_add_tcase(s, t);
