@@ -79,32 +79,39 @@ END_TEST
 
 /* --- rows and columns that are wanted --- */
 
+/* The first n columns of a list of sessions, five or six. */
 static struct table *
-make_sessions(const char *cpu)
+make_sessions_of(size_t n, const char *cpu)
 {
-	static char		 names[5][8] = { "session", "user", "age",
-				    "cpu_ms", "busy" };
+	static char		 names[6][8] = { "session", "user", "age",
+				    "cpu_ms", "busy", "more" };
 	static const enum table_kind kinds[] = { TABLE_NUMBER, TABLE_TEXT,
-		TABLE_NUMBER, TABLE_NUMBER, TABLE_FLAG };
-	static char		 cells[3][5][8] = {
-		{ "1", "7", "10", "9000", "yes" },
-		{ "2", "8", "4", "100", "no" },
-		{ "3", "7", "0", "0", "" } };
-	char			*name[5], *cell[5];
+		TABLE_NUMBER, TABLE_NUMBER, TABLE_FLAG, TABLE_TEXT };
+	static char		 cells[3][6][8] = {
+		{ "1", "7", "10", "9000", "yes", "" },
+		{ "2", "8", "4", "100", "no", "" },
+		{ "3", "7", "0", "0", "", "" } };
+	char			*name[6], *cell[6];
 	struct table		*s;
 	size_t			 i, r;
 
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < n; i++)
 		name[i] = names[i];
-	ck_assert_ptr_nonnull(s = table_new(5, name, kinds));
+	ck_assert_ptr_nonnull(s = table_new(n, name, kinds));
 	for (r = 0; r < 3; r++) {
-		for (i = 0; i < 5; i++)
+		for (i = 0; i < n; i++)
 			cell[i] = cells[r][i];
 		if (r == 0 && cpu != NULL)
 			cell[3] = (char *)(uintptr_t)cpu;
-		ck_assert_int_eq(table_add(s, 5, cell), 0);
+		ck_assert_int_eq(table_add(s, n, cell), 0);
 	}
 	return s;
+}
+
+static struct table *
+make_sessions(const char *cpu)
+{
+	return make_sessions_of(5, cpu);
 }
 
 static void
@@ -201,6 +208,13 @@ START_TEST(test_load)
 	ck_assert_ptr_null(table_pick(s, "%cpu"));
 	ck_json(&s, "[{\"%cpu\":200},{\"%cpu\":0},{\"%cpu\":0}]\n");
 	table_free(&before);
+	/* One more column: the block of a row has no byte to spare then. */
+	s = make_sessions_of(6, NULL);
+	ck_assert_int_eq(table_add_load(s, NULL, 0), 0);
+	ck_assert_ptr_null(table_pick(s, "session,%cpu,more"));
+	ck_json(&s, "[{\"session\":1,\"%cpu\":90,\"more\":\"\"},"
+	    "{\"session\":2,\"%cpu\":2,\"more\":\"\"},"
+	    "{\"session\":3,\"%cpu\":0,\"more\":\"\"}]\n");
 }
 END_TEST
 
