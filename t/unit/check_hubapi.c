@@ -401,6 +401,8 @@ teardown(void)
 
 #define NOTHING	"404 error not_found: there is nothing here"
 #define BAD	"400 error invalid_request: "
+#define NO_ROUTE "404 x-codex-rendezvous-rejection-reason: unknown_route\r\n"\
+		"error unknown_route: the upgrade is refused"
 #define BAD_ID	BAD "an environment's id is 1 to 128 letters, digits or "\
 		"-_.~:@+"
 #define X16	"xxxxxxxxxxxxxxxx"
@@ -440,11 +442,8 @@ static const struct {
 	{ "POST", REG "a/b/register", NOTHING },
 	{ "GET", REG "a/register", "405 Allow: POST\r\nerror "
 	    "method_not_allowed: POST is expected" },
-	{ "GET", HUBCALL_ATTACH "a%", "404 x-codex-rendezvous-rejection-"
-	    "reason: unknown_route\r\nerror unknown_route: the upgrade is refused" },
-	{ "GET", HUBCALL_ATTACH "a?tick=1", "404 x-codex-rendezvous-rejection-"
-	    "reason: unknown_route\r\nerror unknown_route: the upgrade is "
-	    "refused" },
+	{ "GET", HUBCALL_ATTACH "a%", NO_ROUTE },
+	{ "GET", HUBCALL_ATTACH "a?tick=1", NO_ROUTE },
 	{ "POST", HUBCALL_ATTACH "a?ticket=1", NOTHING },
 };
 
