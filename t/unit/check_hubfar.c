@@ -11,6 +11,7 @@
 #include "master/hub/hubctl.h"
 #include "master/hub/hubfar.h"
 #include "t/unit/did_help.h"
+#include "t/unit/timer_help.h"
 
 #define NAME	"token:me"
 
@@ -262,43 +263,22 @@ START_TEST(test_messages)
 }
 END_TEST
 
-static int
-on_event(const struct event_base *base, const struct event *ev, void *out)
-{
-	(void)base;
-	*(const struct event **)out = ev;
-	return 0;
-}
-
-/* The only timer, which is set for less than that many seconds, and now. */
-static void
-ck_timer(long seconds)
-{
-	const struct event	*ev = NULL;
-	struct timeval		 at, now;
-
-	ck_assert_int_eq(event_base_foreach_event(hub.base, on_event, &ev), 0);
-	ck_assert_ptr_nonnull(ev);
-	ck_assert_int_ne(event_pending(ev, EV_TIMEOUT, &at), 0);
-	event_base_gettimeofday_cached(hub.base, &now);
-	ck_assert_int_le(at.tv_sec - now.tv_sec, seconds + 1);
-	ck_assert_int_ge(at.tv_sec - now.tv_sec, seconds / 2);
-	event_active((struct event *)(uintptr_t)ev, EV_TIMEOUT, 1);
-	ck_assert_int_ne(event_base_loop(hub.base, EVLOOP_NONBLOCK), -1);
-}
-
 /* One that asks nothing for a while is sent away, but not in a request. */
 START_TEST(test_idle)
 {
+	uint64_t	 before = timer_help_now();
+
 	join();
+	ck_assert(timer_help_is_due(hub.base, before, 30000, 30000));
 	is_busy = true;
-	ck_timer(30);
+	before = timer_help_now();
+	timer_help_fire(hub.base);
 	ck_did("");
+	ck_assert(timer_help_is_due(hub.base, before, 30000, 30000));
 	is_busy = false;
-	ck_timer(30);
+	timer_help_fire(hub.base);
 	ck_did("leave; end 1000");
-	ck_assert_int_eq(event_base_get_num_events(hub.base,
-	    EVENT_BASE_COUNT_ADDED), 0);
+	ck_assert(!timer_help_is_set(hub.base));
 }
 END_TEST
 

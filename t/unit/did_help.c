@@ -29,10 +29,16 @@ ck_did(const char *what)
 	did_forget();
 }
 
+bool
+did_begins(const char *what)
+{
+	return strncmp(all, what, strlen(what)) == 0;
+}
+
 void
 ck_did_begin(const char *what)
 {
-	ck_assert_msg(strncmp(all, what, strlen(what)) == 0, "%s", all);
+	ck_assert_msg(did_begins(what), "%s", all);
 	did_forget();
 }
 

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "common/attributes.h"
 
 void	 did(const char *format, ...) PRINTF(1, 2);
@@ -11,6 +13,7 @@ void	 did(const char *format, ...) PRINTF(1, 2);
 /* Joined by "; "; forgotten then. */
 void	 ck_did(const char *what);
 
-/* The same, if only how it begins is known. */
+/* Whether it begins so; assert that, and forget it. */
+bool	 did_begins(const char *what);
 void	 ck_did_begin(const char *what);
 void	 did_forget(void);
