@@ -230,9 +230,18 @@ END_TEST
 /* Others keep no times. */
 START_TEST(test_no_times)
 {
+	char	*text = sh_out("printf %%s $PWD/told");
+
 	status = EXIT_OK;
 	look.since = 1;
+	ck_assert_ptr_nonnull(freopen(text, "w", stderr));
+	free(text);
 	ck_shown(EXIT_OTHER, "!");
+	fflush(stderr);
+	text = sh_out("cat told");
+	ck_assert_str_eq(text, "execsrvctl: --since wants a session with "
+	    "transcripts (Transcript): others keep no times\n");
+	free(text);
 	look.since = 0;
 	ck_shown(EXIT_OTHER, "!ps!");
 	look.process = "p";
