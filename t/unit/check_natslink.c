@@ -295,9 +295,9 @@ ck_apart(uint64_t before, uint64_t ms, const char *why)
 	ck_logged(line);
 }
 
-#define LABEL	"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx."
-#define L252	LABEL LABEL LABEL "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"		\
-		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X9	"xxxxxxxxx"
+#define X63	X9 X9 X9 X9 X9 X9 X9
+#define L252	X63 X63 X63 X63
 
 static const struct {
 	const char	*url, *host;	/* NULL: it is none */
@@ -426,11 +426,14 @@ static const struct {
 	{ true, true, INFO, "close", "it has no TLS" },
 	{ false, false, "INFO {\"headers\":true,\"tls_required\":true}\r\n",
 	    "close", "it wants TLS: CaFile is needed" },
-	{ false, true, "INFO {\"headers\":true,\"tls_required\":true}\r\n",
+	{ false, true,
+	    "INFO {\"headers\":true,\"tls_required\":true}\r\n",
 	    "secure 192.0.2.1", NULL },
-	{ true, true, "INFO {\"headers\":true,\"tls_available\":true}\r\n",
+	{ true, true,
+	    "INFO {\"headers\":true,\"tls_available\":true}\r\n",
 	    "secure 192.0.2.1", NULL },
-	{ false, true, "INFO {\"headers\":true,\"tls_available\":true}\r\n",
+	{ false, true,
+	    "INFO {\"headers\":true,\"tls_available\":true}\r\n",
 	    HELLO, NULL },
 	{ true, true, "INFO {\"headers\":true,\"tls_required\":true}\r\n"
 	    "PING\r\n", "secure 192.0.2.1; close",
