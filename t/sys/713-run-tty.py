@@ -253,21 +253,24 @@ def test_hang_up_attached():
 def test_stop():
     """^Z of a shell: the command stops with us, and goes on with us."""
     script = ('"$1" run -t -- sh -c "echo ready; while :; do sleep 0.05; '
-              'done"; echo "st $?"; read x; fg >/dev/null; echo "end $?"')
+              'done"; for i in 1 2; do echo "st $?"; read x; fg >/dev/null; '
+              'done; echo "end $?"')
     run.before = newest()
     t = Term('/bin/sh', '-mc', script, 'sh', ctl)
     t.until(b'ready\r\n')
     assert t.is_raw()
     pid = command()['pid']
     with open(f'/proc/{t.pid}/task/{t.pid}/children') as file:
-        os.kill(int(file.read().split()[0]), signal.SIGTSTP)
-    t.until(b'st 148\r\n')
-    assert not t.is_raw()
-    wait_for(is_stopped, pid)
-    t.resize(20, 30)
-    t.type(b'\n')
-    wait_for(lambda: not is_stopped(pid))
-    wait_for(t.is_raw)
+        client = int(file.read().split()[0])
+    for _ in range(2):
+        os.kill(client, signal.SIGTSTP)
+        t.until(b'st 148\r\n')
+        assert not t.is_raw()
+        wait_for(is_stopped, pid)
+        t.resize(20, 30)
+        t.type(b'\n')
+        wait_for(lambda: not is_stopped(pid))
+        wait_for(t.is_raw)
     t.type(b'\x03')
     t.until(b'end 130\r\n')
     t.end(0)

@@ -413,7 +413,7 @@ END_TEST
 /* What it says first, and why it is left. */
 static const struct {
 	bool		 needs_tls, has_tls;
-	const char	*info, *did, *why;	/* of the log; NULL: it goes on */
+	const char	*info, *did, *why;	/* logged; NULL: it goes on */
 } infos[] = {
 	{ false, false, "INFO {}\r\n", "close",
 	    "it knows no headers: too old" },
