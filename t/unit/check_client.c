@@ -1133,6 +1133,30 @@ START_TEST(test_start_refused)
 }
 END_TEST
 
+/* Nothing is asked of one whose connection has failed. */
+START_TEST(test_process_requests_failed)
+{
+	int	 i, r[5];
+
+	start_process();
+	shutdown(peer, SHUT_WR);
+	ck_assert_int_eq(peer_turn(), -1);
+	for (i = 0; i < 2; i++) {
+		errno = 0;
+		r[0] = execsrv_process_close_stdin(p);
+		r[1] = execsrv_process_signal(p, "SIGHUP");
+		r[2] = execsrv_process_resize(p, 1, 2);
+		r[3] = execsrv_process_terminate(p, 7 * (unsigned)i);
+		r[4] = execsrv_process_write(p, "hi", 2);
+		ck_assert_int_eq(errno, EPIPE);
+		ck_assert_int_eq(r[0] + r[1] + r[2] + r[3] + r[4], -5);
+	}
+	ck_assert_uint_eq(execsrv_process_awaits(p, EXECSRV_TERMINATE), 0);
+	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
+	peer_stop();
+}
+END_TEST
+
 START_TEST(test_process_requests)
 {
 	start_process();
@@ -1861,6 +1885,7 @@ client_suite(void)
 	tcase_add_test(t, test_start);
 	tcase_add_test(t, test_start_refused);
 	tcase_add_test(t, test_process_requests);
+	tcase_add_test(t, test_process_requests_failed);
 	tcase_add_test(t, test_write_chunks);
 	tcase_add_test(t, test_events);
 	tcase_add_test(t, test_events_behind_the_end);
