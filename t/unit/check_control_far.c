@@ -191,6 +191,12 @@ START_TEST(test_rows)
 	    "[\"2\"]],\"exitCode\":0}", EXIT_OK, "");
 	ck_did(ASKED "; row 1; row 2");
 	ck_table("[]\n");
+	/* One that lacks a cell goes nowhere. */
+	ck_ask("{\"columns\":[" COLUMN("n", "number") "],\"rows\":[[]],"
+	    "\"exitCode\":0}", EXIT_OTHER, "the server's answer is "
+	    "malformed");
+	ck_did(ASKED);
+	table_free(&t);
 }
 END_TEST
 
