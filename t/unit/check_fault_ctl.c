@@ -1,9 +1,12 @@
 /*
- * Tables of execsrvctl when a call fails: no crash, nothing left, and the table
- * is as it was.
+ * execsrvctl when a call fails: no crash, nothing left; a table is as it was,
+ * and commands that could not even begin say so.
  */
 #include <check.h>
+#include <signal.h>
 
+#include "master/execsrvctl/control.h"
+#include "master/execsrvctl/run/fanout.h"
 #include "master/execsrvctl/table.h"
 #include "t/unit/fault.h"
 
@@ -32,7 +35,31 @@ loads(void)
 	return ok;
 }
 
+/* On no servers at all: without memory, or signals, it does not begin. */
+static bool
+fanouts(void)
+{
+	const struct run_options	 run = { .argv = NULL };
+	const struct fanout_options	 o = { .parallel = 1, .run = &run };
+	static unsigned			 refused, runs;	/* without a fault */
+	sigset_t			 before;
+	int				 r;
+
+	ck_assert_int_eq(sigprocmask(SIG_BLOCK, NULL, &before), 0);
+	fault_begin();
+	r = fanout_command(&o);
+	fault_end();
+	ck_assert_int_eq(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+	/* The output can do without what it asks first. */
+	refused += r == EXIT_RUN;
+	ck_assert(r == EXIT_RUN || r == EXIT_OK);
+	if (fault_error() == 0 && runs++ > 0)
+		ck_assert_uint_eq(refused, 4);
+	return r == EXIT_OK;
+}
+
 static const struct scenario	 list[] = {
+	SCENARIO(fanouts),
 	SCENARIO(loads),
 };
 
