@@ -13,6 +13,7 @@
 
 #include "common/limit.h"
 #include "worker/fs/fsagent.h"
+#include "worker/fs/mounted_inodes.h"
 #include "worker/os/env.h"
 #include "worker/sandbox/enforce.h"
 #include "worker/sandbox/holder.h"
@@ -37,6 +38,7 @@ static struct holder	*h;
 static unsigned		 changes;
 static int		 says;		/* after its hello; -1: nothing */
 static const struct plan plan;
+static bool		 has_more;	/* files than it names */
 
 /* --- what the holder does --- */
 
@@ -87,6 +89,10 @@ enforce(const struct plan *p, const char *hide, int leave, struct enforced *e)
 		if ((e->mounted.locks[e->mounted.nlocks++] =
 		    open("/", O_PATH | O_CLOEXEC)) == -1)
 			_exit(1);
+	e->mounted.files[0].dev = 1;
+	e->mounted.files[0].ino = 2;
+	e->mounted.nfiles = 1;
+	e->mounted.more_files = has_more;
 	return 1;
 }
 
@@ -180,6 +186,42 @@ START_TEST(test_locks)
 }
 END_TEST
 
+static bool
+is_mounted_on(dev_t dev, ino_t ino)
+{
+	struct stat	 st;
+
+	memset(&st, 0, sizeof(st));
+	st.st_dev = dev;
+	st.st_ino = ino;
+	return mounted_inodes_has(&st);
+}
+
+/* Which files must not be replaced: any, while it is not known. */
+START_TEST(test_mounted)
+{
+	ck_assert_int_eq(mounted_inodes_init(), 0);
+	has_more = _i == 1;
+	start(-1);
+	ck_assert(!is_mounted_on(1, 2));
+	ck_assert_ptr_nonnull(h = holder_get(hs, &plan));
+	ck_assert_int_eq(holder_state(h), HOLDER_STARTING);
+	ck_assert(is_mounted_on(3, 4));
+	while (holder_state(h) != HOLDER_READY)
+		ck_assert_int_eq(event_base_dispatch(env.base), 0);
+	ck_assert(is_mounted_on(1, 2));
+	ck_assert_int_eq(is_mounted_on(3, 4), has_more);
+	ck_assert_int_eq(is_mounted_on(1, 4), has_more);
+	ck_assert_int_eq(is_mounted_on(3, 2), has_more);
+	/* It is killed. */
+	ck_assert_int_eq(shutdown(holder_sock(h), SHUT_RDWR), 0);
+	while (holder_state(h) != HOLDER_FAILED)
+		ck_assert_int_eq(event_base_dispatch(env.base), 0);
+	ck_assert(!is_mounted_on(1, 2));
+	stop();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -191,6 +233,7 @@ main(void)
 	tcase_add_test(t, test_ready);
 	tcase_add_loop_test(t, test_says_more, NSSET, FAILED + 1);
 	tcase_add_test(t, test_locks);
+	tcase_add_loop_test(t, test_mounted, 0, 2);
 	tcase_set_timeout(t, 60);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
