@@ -156,16 +156,18 @@ rpc_begin(struct rpc_req *req, struct json_out *o)
 void
 rpc_end(struct rpc_req *req, struct json_out *o)
 {
+	struct buf	*b = &rpc.scratch;
+
 	json_out_close(o, '}');
 	ck_assert_int_eq(json_out_fini(o), 0);
-	if (rpc.scratch.len >= sizeof(did) / 2) {
-		free(answer);
-		ck_assert_ptr_nonnull(answer = strndup(
-		    (char *)buf_data(&rpc.scratch), rpc.scratch.len));
-		tell("%lld long", (long long)req->id.number);
+	if (b->len < sizeof(did) / 2) {
+		tell("%lld %.*s", (long long)req->id.number, (int)b->len,
+		    (char *)buf_data(b));
 	} else {
-		tell("%lld %.*s", (long long)req->id.number,
-		    (int)rpc.scratch.len, (char *)buf_data(&rpc.scratch));
+		tell("%lld long", (long long)req->id.number);
+		free(answer);
+		answer = strndup((char *)buf_data(b), b->len);
+		ck_assert_ptr_nonnull(answer);
 	}
 	answered(req);
 }
