@@ -1,10 +1,13 @@
 /* worker/os/pcgroup.c: which control group a process gets. */
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,44 @@
 static char			 top[] = "/tmp/check_pcgroup.XXXXXX";
 static struct event_base	*base;
 static struct pcgroups		*c;
+
+static uid_t			 real, effective;
+static char			 did[200];	/* to be another user */
+
+/* --- in the place of the kernel --- */
+
+uid_t
+getuid(void)
+{
+	return real;
+}
+
+uid_t
+geteuid(void)
+{
+	return effective;
+}
+
+int
+setfsuid(uid_t uid)
+{
+	sprintf(did + strlen(did), "fsuid %u; ", (unsigned)uid);
+	return 0;
+}
+
+int
+prctl(int option, ...)
+{
+	va_list	 ap;
+
+	va_start(ap, option);
+	sprintf(did + strlen(did), "%s %d; ", option == PR_SET_DUMPABLE ?
+	    "dumpable" : "?", va_arg(ap, int));
+	va_end(ap);
+	return 0;
+}
+
+/* --- the groups --- */
 
 static const char *
 path_of(unsigned number, const char *file)
@@ -78,6 +119,8 @@ setup(void)
 {
 	int	 dir;
 
+	real = effective = 0;
+	did[0] = '\0';
 	strcpy(top + strlen(top) - 6, "XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(top));
 	ck_assert_int_ne(dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
@@ -208,6 +251,27 @@ START_TEST(test_not_opened)
 }
 END_TEST
 
+#define AS_OWNER	"fsuid 11; fsuid 22; dumpable 0; "
+
+/* Made and removed as their owner, whom no command is. */
+START_TEST(test_owner)
+{
+	ck_assert_uint_eq(take(), 1);
+	populate(1, 0);
+	ck_assert_str_eq(did, "");
+	real = 11;
+	effective = 22;
+	ck_assert_uint_eq(take(), 2);
+	ck_assert_str_eq(did, AS_OWNER);
+	populate(2, 0);
+	pcgroups_kill(c, 2);
+	empty(2);
+	did[0] = '\0';
+	give_back(2);
+	ck_assert_str_eq(did, AS_OWNER);
+}
+END_TEST
+
 /* Without groups there is none to take, and nothing to give back. */
 START_TEST(test_none)
 {
@@ -237,6 +301,7 @@ main(void)
 	tcase_add_test(t, test_removed);
 	tcase_add_test(t, test_not_opened);
 	tcase_add_test(t, test_none);
+	tcase_add_test(t, test_owner);
 	tcase_add_test(t, test_of_another);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
