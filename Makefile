@@ -111,7 +111,8 @@ REACH_O		:= $(call objs,$(wildcard common/client/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
 # archives below it; tests take the archives only, in this order.
-ARCHIVES	:= worker http proxy master reach uplink hub ctl client dial common
+ARCHIVES	:= worker http proxy forward master reach uplink hub ctl client \
+		   dial common
 LIB_common	:= $(COMMON_O)
 LIB_dial	:= $(DIAL_O)
 LIB_client	:= $(CLIENT_O)
@@ -119,6 +120,7 @@ LIB_master	:= $(call not_main,$(MASTER_O))
 LIB_worker	:= $(call not_main,$(WORKER_O))
 LIB_http	:= $(filter-out %/main.o $(HTTP_SHARED),$(HTTP_O))
 LIB_proxy	:= $(call not_main,$(PROXY_O))
+LIB_forward	:= $(call not_main,$(FORWARD_O))
 LIB_ctl		:= $(call not_main,$(CTL_O))
 LIB_uplink	:= $(call not_main,$(UPLINK_O))
 LIB_reach	:= $(call not_main,$(REACH_O))
