@@ -172,6 +172,24 @@ rpc_end(struct rpc_req *req, struct json_out *o)
 	answered(req);
 }
 
+void
+rpc_ok(struct rpc_req *req)
+{
+	struct json_out	 o;
+
+	rpc_end(req, rpc_begin(req, &o));
+}
+
+void
+rpc_status(struct rpc_req *req, const char *status)
+{
+	struct json_out	 o;
+
+	rpc_begin(req, &o);
+	json_out_pair(&o, "status", status);
+	rpc_end(req, &o);
+}
+
 /* A request with a number, whose params are this JSON, for a handler. */
 #define ASK(group, handler, id_, json_)				\
 	do {								\
