@@ -17,7 +17,7 @@ static struct env	 env;
 static struct helper	 helper;
 static struct http_call	*calls[CALLS];	/* as they were started */
 static size_t		 ncalls;
-static bool		 has_link, has_room, conn_room, ends;
+static bool		 has_link, has_room, conn_room;
 static size_t		 queued, behind, took;
 static bool		 is_quiet;	/* about what was taken */
 
@@ -36,8 +36,8 @@ conn_send(struct conn *c, const char *text, size_t len)
 {
 	ck_assert_ptr_eq(c, CONN);
 	tell("%.*s", (int)len, text);
-	if (ends)
-		conn_over();
+	if (on_sent != NULL)
+		on_sent();
 	return 0;
 }
 
@@ -74,29 +74,6 @@ conn_sent_bulk(struct conn *c, size_t len)
 {
 	ck_assert_ptr_eq(c, CONN);
 	tell("bulk %zu", len);
-}
-
-void
-rpc_put_b64(struct json_out *o, const void *data, size_t len,
-    struct rpc_b64 *part)
-{
-	part->data = data;
-	part->len = len;
-	json_out_str(o, "*");
-}
-
-void
-rpc_end_b64(struct rpc_req *req, struct json_out *o,
-    const struct rpc_b64 *parts, size_t n, struct buf *data)
-{
-	ck_assert(n == 1 && parts->len == data->len);
-	ck_assert(data->len == 0 || parts->data == buf_data(data));
-	tell("body %zu %.*s", data->len, data->len > 5 ? 5 : (int)data->len,
-	    (char *)buf_data(data));
-	buf_fini(data);
-	rpc_end(req, o);
-	if (ends)
-		conn_over();
 }
 
 /* --- of the program --- */
@@ -191,7 +168,7 @@ setup(void)
 	memset(&helper, 0, sizeof(helper));
 	ncalls = 0;
 	has_link = has_room = conn_room = true;
-	ends = is_quiet = false;
+	is_quiet = false;
 	queued = behind = took = 0;
 }
 
@@ -400,7 +377,7 @@ START_TEST(test_in_turn)
 	done(ask_quietly(4, "d", false), NULL, false);
 	ask_quietly(5, "e", true);
 	queued = 0;
-	ends = true;
+	on_sent = conn_over;
 	httpjobs_unhold(&rpc);
 	DID("body 0 ; 1 {\"status\":3,\"headers\":[],\"bodyBase64\":\"*\"}; "
 	    "stopped; ");
@@ -415,7 +392,7 @@ START_TEST(test_ends)
 
 	answer_head(c, 200);
 	did[0] = '\0';
-	ends = true;
+	on_sent = conn_over;
 	piece(c, "x");
 	DID(DELTA("s", 1, "eA==", false, "null") "stopped; ");
 	httpjobs_unhold(&rpc);

@@ -230,7 +230,8 @@ START_TEST(test_parked)
 	result = PROCIN_ERROR;
 	error = EIO;
 	WRITE(HI_ID);
-	DID("room for 2?; input; write hi kept; 1 FAILED: Input/output error; ");
+	DID("room for 2?; input; write hi kept; "
+	    "1 FAILED: Input/output error; ");
 	may_keep = false;
 	WRITE(HI_ID);
 	DID("room for 2?; 1 TOO_MANY: too many wait; ");

@@ -18,6 +18,7 @@ static struct rpc	 rpc;
 static char		 did[2000];	/* each with "; " */
 static bool		 may_keep = true;
 static unsigned		 nkept;		/* in all */
+static void		(*on_sent)(void);	/* after rpc_end_b64() */
 static char		*answer;	/* the last one that was long */
 
 /* What was done, in order. */
@@ -52,6 +53,7 @@ rpc_begin_all(struct env *env)
 	buf_init(&rpc.scratch, LIMIT_MESSAGE);
 	did[0] = '\0';
 	may_keep = true;
+	on_sent = NULL;
 	nkept = 0;
 }
 
@@ -173,6 +175,29 @@ rpc_end(struct rpc_req *req, struct json_out *o)
 }
 
 void
+rpc_put_b64(struct json_out *o, const void *data, size_t len,
+    struct rpc_b64 *part)
+{
+	part->data = data;
+	part->len = len;
+	json_out_str(o, "*");
+}
+
+void
+rpc_end_b64(struct rpc_req *req, struct json_out *o,
+    const struct rpc_b64 *parts, size_t n, struct buf *data)
+{
+	ck_assert(n == 1 && parts->len == data->len);
+	ck_assert(data->len == 0 || parts->data == buf_data(data));
+	tell("body %zu %.*s", data->len, data->len > 5 ? 5 : (int)data->len,
+	    (char *)buf_data(data));
+	buf_fini(data);
+	rpc_end(req, o);
+	if (on_sent != NULL)
+		on_sent();
+}
+
+void
 rpc_ok(struct rpc_req *req)
 {
 	struct json_out	 o;
@@ -197,7 +222,7 @@ rpc_status(struct rpc_req *req, const char *status)
 					    .id = { .number = id_ } };	\
 		struct group##_params	 p;				\
 		struct param_error	 why;				\
-		static char		 copy[4096];			\
+		static char		 copy[8192];			\
 		const struct rpc_message msg = { NULL, 0 };		\
 									\
 		ck_assert_uint_lt(strlen(json_) + 12, sizeof(copy));	\
