@@ -463,6 +463,33 @@ START_TEST(test_queue)
 }
 END_TEST
 
+/* So many bytes may wait that this is one message more. */
+START_TEST(test_limit)
+{
+	Ipc__Resumed	 out = IPC__RESUMED__INIT;
+	struct both	 b;
+	size_t		 one;
+
+	both_init(&b);
+	add_worker(&b);
+	chan_hold(b.worker.chan, true);
+	out.ticket = 1;
+	chan_send(b.worker.chan, IPC_resumed, &out, -1);
+	one = chan_waiting(b.worker.chan);
+	ck_assert_uint_gt(one, 0);
+	chan_set_limit(b.worker.chan, 3 * one + (size_t)_i);
+	while (!chan_has_ended(b.worker.chan)) {
+		out.ticket++;
+		chan_send(b.worker.chan, IPC_resumed, &out, -1);
+	}
+	ck_assert_uint_eq(out.ticket, _i == 1 ? 5 : 4);
+	event_base_loop(b.base, EVLOOP_ONCE);
+	ck_assert_uint_eq(b.worker.ends, 1);
+	ck_assert_int_eq(b.worker.error, ENOBUFS);
+	both_fini(&b);
+}
+END_TEST
+
 static void
 on_held_end(void *arg, int error)
 {
@@ -720,6 +747,7 @@ main(void)
 	tcase_add_test(t, test_later_master);
 	tcase_add_test(t, test_too_large);
 	tcase_add_test(t, test_queue);
+	tcase_add_loop_test(t, test_limit, -1, 2);
 	tcase_add_test(t, test_held);
 	tcase_add_loop_test(t, test_renewed, 0, 2);
 	tcase_add_test(t, test_wiped);

@@ -45,7 +45,7 @@ static bool			 is_padded;	/* blanks before it */
 static void
 on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
-	(void)arg;
+	ck_assert_ptr_eq(arg, &base);
 	ck_assert(is_utf8 && (len == 2 || is_padded) &&
 	    memcmp(text + len - 2, "{}", 2) == 0);
 	nmessages++;
@@ -54,7 +54,7 @@ on_message(void *arg, char *text, size_t len, bool is_utf8)
 static void
 on_receipt(void *arg, uint64_t pos)
 {
-	(void)arg;
+	ck_assert_ptr_eq(arg, &base);
 	nreceipts++;
 	receipt = pos;
 }
@@ -62,7 +62,7 @@ on_receipt(void *arg, uint64_t pos)
 static void
 on_end(void *arg, const char *why)
 {
-	(void)arg;
+	ck_assert_ptr_eq(arg, &base);
 	ck_assert_ptr_nonnull(why);
 	nended++;
 }
@@ -70,7 +70,7 @@ on_end(void *arg, const char *why)
 static void
 on_gone(void *arg, struct conn *c)
 {
-	(void)arg;
+	ck_assert_ptr_eq(arg, &base);
 	ck_assert_ptr_eq(c, conn);
 	conn_free(&conn);
 }
@@ -78,7 +78,7 @@ on_gone(void *arg, struct conn *c)
 static void
 on_hungry(void *arg, size_t want)
 {
-	(void)arg;
+	ck_assert_ptr_eq(arg, &base);
 	nhungry++;
 	wanted = want;
 }
@@ -143,7 +143,7 @@ setup(void)
 	nmessages = nreceipts = nended = nsources = 0;
 	receipt = 0;
 	ck_assert_ptr_nonnull(conn = conn_ws_new(base, pair[0], &events,
-	    NULL));
+	    &base));
 }
 
 static void
@@ -778,7 +778,7 @@ START_TEST(test_stdio)
 	peer = out[0];
 	ck_assert_int_eq(fd_nonblock(peer, 1), 0);
 	ck_assert_ptr_nonnull(conn = conn_stdio_new(base, in[0], out[1],
-	    &events, NULL));
+	    &events, &base));
 	/* Nothing is measured there. */
 	conn_sent_bulk(conn, 100 * LIMIT_INFLIGHT_FIRST);
 	ck_assert(conn_has_room(conn));

@@ -467,6 +467,7 @@ START_TEST(test_held)
 	}
 	ck_assert_int_eq(r, -1);
 	ck_assert_int_eq(errno, EFBIG);
+	ck_assert_uint_eq(reader.plain.max, LIMIT_STREAM_HELD);
 	ck_assert_uint_le(reader.plain.len, LIMIT_STREAM_HELD);
 	ck_assert_uint_gt(reader.plain.len, LIMIT_STREAM_HELD - 70000);
 	for (i = 0; i < 2; i++) {
