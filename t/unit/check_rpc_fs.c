@@ -338,7 +338,7 @@ END_TEST
 	    ",\"maxDirectories\":" #dirs ",\"maxEntries\":" #entries	\
 	    ",\"followDirectorySymlinks\":" more "}" BOX)
 #define WALK_REFUSED							\
-	"1 MALFORMED: maxDepth is at most 64, maxDirectories from 1 to "	\
+	"1 MALFORMED: maxDepth is at most 64, maxDirectories from 1 to " \
 	"10000, maxEntries from 1 to 50000; "
 
 START_TEST(test_walk)
