@@ -14,11 +14,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 2               # seconds until all are gone
 
 WAYS = ["plain", "setsid", "doublefork", "nohup", "group", "ignore",
-        "stopped", "renamed", "closed", "execs", "forker", "subreaper",
-        "namespace", "grandchildren", "threads", "headless", "mark",
-        "mark_family", "mark_group"]
-# In rounds of its own: it takes a whole processor.
-FAST_WAYS = ["hopper"]
+        "stopped", "renamed", "closed", "subreaper", "namespace",
+        "grandchildren", "threads", "headless", "mark", "mark_family",
+        "mark_group"]
+# In rounds of their own: they take a whole processor.
+FAST_WAYS = ["execs", "forker", "hopper"]
 # Reached by terminate where there are control groups ...
 GROUP_WAYS = ["late_mark"]
 # ... and not even there, but by the session's end.
