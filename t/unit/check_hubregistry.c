@@ -12,6 +12,7 @@
 #include "master/hub/hubaudit.h"
 #include "master/hub/hubfleet.h"
 #include "master/hub/hubregistry.h"
+#include "t/unit/did_help.h"
 
 #define ID	"env-1"
 
@@ -28,23 +29,9 @@ static bool			 may_register, has_key, is_there, recalled;
 static enum hubrules_answer	 by_name, by_labels;
 static struct subject_limits	 max;
 static struct hubfleet_asked	 asked;
-static char			 did[300], url[TICKET_MAX + 512];
+static char			 url[TICKET_MAX + 512];
 static char			 authorization[TICKET_MAX + 1];
 static char			 fleet[] = "https://fleet";
-
-static void
-tell(const char *what)
-{
-	strcat(did, did[0] != '\0' ? "; " : "");
-	strcat(did, what);
-}
-
-static void
-ck_did(const char *what)
-{
-	ck_assert_str_eq(did, what);
-	did[0] = '\0';
-}
 
 /* --- in the place of others --- */
 
@@ -52,13 +39,9 @@ void
 call_refuse(struct call *call, enum hub_stat stat, int status,
     const char *lines, const char *code, const char *message)
 {
-	char	 text[100];
-
 	(void)stat;
 	ck_assert_ptr_nonnull(message);
-	snprintf(text, sizeof(text), "%d %s%s", status, code,
-	    lines != NULL ? " later" : "");
-	tell(text);
+	did("%d %s%s", status, code, lines != NULL ? " later" : "");
 	call->door = NULL;
 }
 
@@ -66,28 +49,28 @@ void
 call_malformed(struct call *call, const char *message)
 {
 	(void)message;
-	tell("malformed");
+	did("malformed");
 	call->door = NULL;
 }
 
 void
 call_not_found(struct call *call)
 {
-	tell("not found");
+	did("not found");
 	call->door = NULL;
 }
 
 void
 call_offline(struct call *call)
 {
-	tell("offline");
+	did("offline");
 	call->door = NULL;
 }
 
 void
 call_unknown(struct call *call)
 {
-	tell("unknown");
+	did("unknown");
 	call->door = NULL;
 }
 
@@ -118,7 +101,7 @@ void
 call_probe(struct call *call, struct executor *other)
 {
 	ck_assert_ptr_eq(other, &x);
-	tell("probe");
+	did("probe");
 	call->door = NULL;
 }
 
@@ -149,7 +132,7 @@ call_answer(struct call *call, struct json_out *o, struct buf *b)
 	ck_assert(json_is_text(&j, json_find(&j, 0, "environment_id"), ID));
 	json_fini(&j);
 	buf_fini(b);
-	tell("granted");
+	did("granted");
 	call->door = NULL;
 }
 
@@ -161,7 +144,7 @@ door_answer(struct door **dp, int status, const char *lines,
 	(void)type;
 	ck_assert(*dp == &door && status == 200);
 	ck_assert_uint_eq(strlen(body), len);
-	tell(body);
+	did("%s", (const char *)body);
 	*dp = NULL;
 }
 
@@ -229,7 +212,7 @@ void
 hubfleet_ask_key(struct call *call, const struct hubkey *k)
 {
 	ck_assert(call_same_key(k, &key));
-	tell("ask key");
+	did("ask key");
 	call->door = NULL;
 }
 
@@ -239,7 +222,7 @@ hubfleet_where(struct call *call, const struct hubkey *harness,
     enum engine_answer answer, const struct engine_place *p))
 {
 	ck_assert_ptr_null(ticket);
-	tell("where");
+	did("where");
 	memset(&asked, 0, sizeof(asked));
 	asked.hub = call->hub;
 	asked.door = call->door;
@@ -266,7 +249,7 @@ hubaudit(struct hub *h, const char *event, const struct hubaudit_item *items)
 {
 	ck_assert_ptr_eq(h, &hub);
 	ck_assert_str_eq(items[0].text, "token:me");
-	tell(event);
+	did("%s", event);
 }
 
 /* --- a request --- */
@@ -320,7 +303,8 @@ setup(void)
 	may_register = has_key = recalled = true;
 	is_there = false;
 	by_name = by_labels = RULES_YES;
-	did[0] = url[0] = '\0';
+	did_forget();
+	url[0] = '\0';
 }
 
 static void
@@ -572,7 +556,7 @@ START_TEST(test_validate)
 
 	is_there = true;
 	ask(call_connect, "{}");
-	did[0] = '\0';
+	did_forget();
 	snprintf(harness, sizeof(harness), "%s",
 	    strstr(url, "ticket=") + strlen("ticket="));
 	registration_text(x.registration, id);

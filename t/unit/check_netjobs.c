@@ -19,6 +19,7 @@
 #include "worker/rpc/netrefused.h"
 #include "worker/sandbox/netns.h"
 #include "worker/session/link.h"
+#include "t/unit/did_help.h"
 
 #define CONN	((struct conn *)8)
 
@@ -29,25 +30,9 @@ static struct spawn	 sp;
 static struct nsset	 nsset;
 static struct net	*net;
 static struct net_opened *opened;
-static char		 did[2000];
 static char		*envp[] = { NULL }, **variables;
 static size_t		 behind;
 static size_t		 n_env;		/* ports of proxies in it */
-
-static void
-tell(const char *what)
-{
-	ck_assert_uint_lt(strlen(did) + strlen(what) + 3, sizeof(did));
-	strcat(did, did[0] != '\0' ? "; " : "");
-	strcat(did, what);
-}
-
-static void
-ck_did(const char *what)
-{
-	ck_assert_str_eq(did, what);
-	did[0] = '\0';
-}
 
 /* --- in the place of others --- */
 
@@ -95,12 +80,9 @@ void
 proxied_answer(struct proxied *p, uint64_t id, Ipc__ProxyVerdict verdict,
     const char *reason)
 {
-	char	 text[1200];
-
 	ck_assert_ptr_eq(p, proxied);
-	snprintf(text, sizeof(text), "answer %u %d %s", (unsigned)id, verdict,
+	did("answer %u %d %s", (unsigned)id, verdict,
 	    strlen(reason) > 100 ? "(long)" : reason);
-	tell(text);
 }
 
 void
@@ -108,7 +90,7 @@ proxied_drop(struct proxied *p)
 {
 	ck_assert(p == proxied && !p->is_dropped);
 	p->is_dropped = true;
-	tell("drop");
+	did("drop");
 }
 
 struct helper *
@@ -159,12 +141,8 @@ netns_make(struct netns *s, int user, size_t n)
 int
 proxy_env_set(char ***list, const struct proxy_ports *ports)
 {
-	char	 text[100];
-
 	ck_assert_ptr_eq(list, &variables);
-	snprintf(text, sizeof(text), "env %u %u %d", ports->http,
-	    ports->socks, ports->allows_local);
-	tell(text);
+	did("env %u %u %d", ports->http, ports->socks, ports->allows_local);
 	return 0;
 }
 
@@ -183,12 +161,8 @@ int
 proxy_env_change(char **list, const uint16_t *from, const uint16_t *into,
     size_t n)
 {
-	char	 text[100];
-
 	ck_assert_ptr_eq(list, variables);
-	snprintf(text, sizeof(text), "env %zu: %u to %u", n, from[n - 1],
-	    into[n - 1]);
-	tell(text);
+	did("env %zu: %u to %u", n, from[n - 1], into[n - 1]);
 	return 0;
 }
 
@@ -211,7 +185,7 @@ conn_send(struct conn *c, const char *text, size_t len)
 	if ((time = strstr(all, ",\"timestamp\":\"")) != NULL)
 		memmove(strchr(all, '\0') - strlen(time), strstr(time + 14,
 		    ",\""), strlen(strstr(time + 14, ",\"")) + 1);
-	tell(all);
+	did("%s", all);
 	return 0;
 }
 
@@ -224,12 +198,9 @@ conn_close(struct conn *c, uint16_t code, const char *why)
 void
 link_net_refused(struct link *l, Ipc__NetRefused *out)
 {
-	char	 text[200];
-
 	(void)l;
-	snprintf(text, sizeof(text), "refused %s:%u %s %u", out->host,
+	did("refused %s:%u %s %u", out->host,
 	    out->port, out->why, (unsigned)out->count);
-	tell(text);
 }
 
 bool
@@ -291,7 +262,7 @@ setup(void)
 	variables = envp;
 	behind = 0;
 	n_env = 1;
-	did[0] = '\0';
+	did_forget();
 }
 
 static void
@@ -560,7 +531,7 @@ start_asking(void)
 	p.proxy.timeout_ms.given = true;
 	p.proxy.timeout_ms.n = 1000;
 	start();
-	did[0] = '\0';
+	did_forget();
 }
 
 static bool
@@ -621,7 +592,7 @@ START_TEST(test_no_result)
 {
 	start_asking();
 	ask(9);
-	did[0] = '\0';
+	did_forget();
 	ck_assert(rpc.on_answer(&rpc, 1, 0));
 	ck_did("answer 9 1 not_allowed");
 }
@@ -647,7 +618,7 @@ END_TEST
 START_TEST(test_does_not_ask)
 {
 	start();
-	did[0] = '\0';
+	did_forget();
 	ask(9);
 	ck_did("answer 9 1 not_allowed");
 }
@@ -659,7 +630,7 @@ START_TEST(test_most_questions)
 
 	start_asking();
 	for (i = 1; i <= LIMIT_NET_QUESTIONS; i++) {
-		did[0] = '\0';
+		did_forget();
 		ask(i);
 	}
 	ck_did(ASKED("256"));
@@ -670,11 +641,11 @@ START_TEST(test_most_questions)
 	ask(300);
 	ck_did(ASKED("257"));
 	/* The client has gone: nobody else may answer. */
-	did[0] = '\0';
+	did_forget();
 	rpc.conn = NULL;
 	for (i = 0; i < 256; i++) {
 		ck_assert(say((int64_t)i + 2, "{}"));
-		did[0] = '\0';
+		did_forget();
 	}
 	netjobs_on_conn(&rpc, false);
 	ck_did("answer 1 1 not_allowed");
@@ -686,7 +657,7 @@ START_TEST(test_connections)
 {
 	start_asking();
 	ask(9);
-	did[0] = '\0';
+	did_forget();
 	netjobs_on_conn(&rpc, false);
 	ck_did("answer 9 1 not_allowed");
 	ask(10);
@@ -736,7 +707,7 @@ START_TEST(test_decisions)
 	unsigned			 n;
 
 	start();
-	did[0] = '\0';
+	did_forget();
 	decide(IPC__PROXY_VERDICT__PROXY_ALLOW);
 	ck_did(TOLD("allow"));
 	decide(IPC__PROXY_VERDICT__PROXY_ASKED);

@@ -13,6 +13,7 @@
 #include "master/hub/relay/hubdrain.h"
 #include "master/hub/relay/relayhead.h"
 #include "master/hub/relay/switchboard.h"
+#include "t/unit/did_help.h"
 
 #define LINKS	200
 #define TIMERS	500
@@ -24,24 +25,13 @@ static struct subjects		 subjects;
 static struct subject		*who;
 static struct ticket		 ticket;
 static uint64_t			 now;
-static char			 did[2000];
 static bool			 is_quiet, fails;
 
 static void
 tell(const char *what)
 {
-	if (is_quiet)
-		return;
-	ck_assert_uint_lt(strlen(did) + strlen(what) + 3, sizeof(did));
-	strcat(did, did[0] != '\0' ? "; " : "");
-	strcat(did, what);
-}
-
-static void
-ck_did(const char *what)
-{
-	ck_assert_str_eq(did, what);
-	did[0] = '\0';
+	if (!is_quiet)
+		did("%s", what);
 }
 
 /* --- in the place of time --- */
@@ -355,7 +345,7 @@ setup(void)
 	memset(timers, 0, sizeof(timers));
 	memset(&ticket, 0, sizeof(ticket));
 	is_quiet = fails = false;
-	did[0] = '\0';
+	did_forget();
 	subjects_init(&subjects);
 	ck_assert_ptr_nonnull(who = subject_ref(&subjects, "s"));
 	switchboard_init(&b, NULL, 5, &events, NULL);
@@ -503,7 +493,7 @@ START_TEST(test_harness_ends)
 	join(x, "b");
 	hear("a", DATA("1"));
 	hear("b", DATA("2"));
-	did[0] = '\0';
+	did_forget();
 	a = named("a");
 	a->e->on_end(a->arg, "closed");
 	ck_did("gone: closed; x: reset 1 harness_disconnected; "
@@ -524,7 +514,7 @@ START_TEST(test_executor_ends)
 
 	join(x, "a");
 	hear("a", DATA("1"));
-	did[0] = '\0';
+	did_forget();
 	if (_i == 0) {
 		k = named("x");
 		k->e->on_end(k->arg, "silent");
@@ -589,7 +579,7 @@ START_TEST(test_flow)
 	join(x, "a");
 	hear("a", DATA("1"));
 	hear("a", DATA("2"));
-	did[0] = '\0';
+	did_forget();
 	named("a")->queued = LIMIT_HUB_STOP;
 	hear("x", DATA("1"));
 	ck_did("a: 1");
@@ -629,7 +619,7 @@ START_TEST(test_stall)
 	hear("x", DATA("1"));
 	hear("x", DATA("1"));
 	ck_assert_int_eq(named("x")->paused, 1);
-	did[0] = '\0';
+	did_forget();
 	pass(LIMIT_HUB_STALL - 1);
 	ck_did("");
 	if (_i == 0) {

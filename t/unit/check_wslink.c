@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "master/hub/relay/wslink.h"
+#include "t/unit/did_help.h"
 
 #define INTERVAL	10000
 
@@ -23,22 +24,6 @@ static uint8_t		 in[LIMIT_RELAY_MESSAGE + 100];
 static size_t		 n_in, at_in;
 static bool		 is_broken;
 static const struct hubconn_events *conn_events;
-static char		 did[1000];
-
-static void
-tell(const char *what)
-{
-	ck_assert_uint_lt(strlen(did) + strlen(what) + 3, sizeof(did));
-	strcat(did, did[0] != '\0' ? "; " : "");
-	strcat(did, what);
-}
-
-static void
-ck_did(const char *what)
-{
-	ck_assert_str_eq(did, what);
-	did[0] = '\0';
-}
 
 /* --- in the place of time and the connection --- */
 
@@ -81,25 +66,23 @@ void
 hubconn_look(struct hubconn *c)
 {
 	ck_assert_ptr_eq(c, conn);
-	tell("look");
+	did("look");
 }
 
 int
 hubconn_write(struct hubconn *c, const struct iovec *iov, int n)
 {
 	const uint8_t	*head = iov[0].iov_base, *data = iov[1].iov_base;
-	char		 text[200];
 
 	ck_assert(c == conn && n == 2 && iov[0].iov_len == 2);
 	ck_assert_uint_eq(head[1], iov[1].iov_len);
 	if (head[0] == 0x88)
-		snprintf(text, sizeof(text), "close %u %.*s",
+		did("close %u %.*s",
 		    data[0] << 8 | data[1], (int)iov[1].iov_len - 2,
 		    (const char *)data + 2);
 	else
-		snprintf(text, sizeof(text), "%x:%.*s", head[0],
+		did("%x:%.*s", head[0],
 		    (int)iov[1].iov_len, (const char *)data);
-	tell(text);
 	return 0;
 }
 
@@ -120,14 +103,14 @@ void
 hubconn_free(struct hubconn **cp)
 {
 	*cp = NULL;
-	tell("freed");
+	did("freed");
 }
 
 void
 hubconn_finish(struct hubconn **cp)
 {
 	*cp = NULL;
-	tell("finished");
+	did("finished");
 }
 
 size_t
@@ -141,7 +124,7 @@ void
 hubconn_hold(struct hubconn *c)
 {
 	ck_assert_ptr_eq(c, conn);
-	tell("hold");
+	did("hold");
 }
 
 size_t
@@ -155,21 +138,21 @@ void
 hubconn_unhold(struct hubconn *c)
 {
 	ck_assert_ptr_eq(c, conn);
-	tell("unhold");
+	did("unhold");
 }
 
 void
 hubconn_pause(struct hubconn *c)
 {
 	ck_assert_ptr_eq(c, conn);
-	tell("pause");
+	did("pause");
 }
 
 void
 hubconn_resume(struct hubconn *c)
 {
 	ck_assert_ptr_eq(c, conn);
-	tell("resume");
+	did("resume");
 }
 
 bool
@@ -184,41 +167,33 @@ hubconn_is_paused(const struct hubconn *c)
 static void
 on_message(void *arg, const uint8_t *data, size_t len)
 {
-	char	 text[100];
-
-	ck_assert_ptr_eq(arg, &did);
+	ck_assert_ptr_eq(arg, &now);
 	if (len > 20)
-		snprintf(text, sizeof(text), "message of %zu", len);
+		did("message of %zu", len);
 	else
-		snprintf(text, sizeof(text), "message %.*s", (int)len,
-		    (const char *)data);
-	tell(text);
+		did("message %.*s", (int)len, (const char *)data);
 }
 
 static void
 on_text(void *arg, const uint8_t *data, size_t len)
 {
-	char	 text[100];
-
-	ck_assert_ptr_eq(arg, &did);
-	snprintf(text, sizeof(text), "text %.*s", (int)len,
-	    (const char *)data);
-	tell(text);
+	ck_assert_ptr_eq(arg, &now);
+	did("text %.*s", (int)len, (const char *)data);
 }
 
 static void
 on_drained(void *arg)
 {
-	ck_assert_ptr_eq(arg, &did);
-	tell("drained");
+	ck_assert_ptr_eq(arg, &now);
+	did("drained");
 }
 
 static void
 on_end(void *arg, const char *why)
 {
-	ck_assert_ptr_eq(arg, &did);
-	tell("end:");
-	tell(why);
+	ck_assert_ptr_eq(arg, &now);
+	did("end:");
+	did("%s", why);
 	wslink_fini(&l, 0, "x");
 }
 
@@ -232,7 +207,7 @@ begin(const char *rest, size_t len)
 	struct hubconn	*c = conn;
 
 	ck_assert_int_eq(wslink_init(&l, &all, &c, (struct span){ rest, len },
-	    &events, &did), 0);
+	    &events, &now), 0);
 	ck_assert_ptr_null(c);
 }
 
@@ -242,7 +217,7 @@ setup(void)
 	now = 50000;
 	n_in = at_in = 0;
 	is_broken = false;
-	did[0] = '\0';
+	did_forget();
 	memset(&l, 0, sizeof(l));
 	wslinks_init(&all, NULL, INTERVAL);
 	ck_assert_uint_eq(wait, 500);
