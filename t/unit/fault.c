@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LIVE_MAX	65536
@@ -29,6 +30,8 @@ static unsigned		 run;
 static const char	*failed;	/* the call */
 static uintptr_t	 failed_from;
 static int		 failed_with;
+static const char	*asked;		/* by fault_call() */
+static unsigned		 asked_left;
 
 /*
  * All that the kernel and libc take are words.  More of them than a function
@@ -39,6 +42,11 @@ typedef long	 any_fn(long, long, long, long, long, long, long);
 static bool
 is_failing(const char *name, void *from, int error)
 {
+	if (asked != NULL && strcmp(name, asked) == 0 && --asked_left == 0) {
+		asked = NULL;
+		errno = error;
+		return true;
+	}
 	if (!is_on || left == 0 || getpid() != self || --left > 0)
 		return false;
 	failed = name;
@@ -192,10 +200,13 @@ void	 __wrap__mark_point(const char *, int);
 void
 __wrap__mark_point(const char *file, int line)
 {
-	bool	 was_on = is_on;
+	bool		 was_on = is_on;
+	const char	*was_asked = asked;
 
 	is_on = false;
+	asked = NULL;
 	__real__mark_point(file, line);
+	asked = was_asked;
 	is_on = was_on;
 }
 
@@ -215,6 +226,19 @@ int
 fault_error(void)
 {
 	return failed_with;
+}
+
+void
+fault_call(const char *name, unsigned n)
+{
+	asked = name;
+	asked_left = n;
+}
+
+bool
+fault_came(void)
+{
+	return asked == NULL;
 }
 
 static unsigned

@@ -33,3 +33,9 @@ int	 fault_main(const char *suite, const struct scenario *list, size_t n);
 
 /* The error of the call that failed in this run, or 0. */
 int	 fault_error(void);
+
+/* In any test: from now on the n-th call of that function fails, once. */
+void	 fault_call(const char *name, unsigned n);
+
+/* Whether it has. */
+bool	 fault_came(void);
