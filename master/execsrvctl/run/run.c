@@ -621,11 +621,14 @@ run_is_wanted(struct run *r)
 {
 	struct execsrv_process_list	*list;
 	struct execsrv_error		 e;
-	bool				 wanted = r->has_left || r->may_run;
+	bool				 wanted = false;
 	size_t				 i;
 
-	if (r->o->session == NULL || wanted)
+	if (r->has_left || r->o->session == NULL)
 		return r->has_left;
+	/* A command that may still run is another client's. */
+	if (r->may_run)
+		return true;
 	execsrv_hold(r->x, false);
 	if (!execsrv_can(r->x, "execsrvProcessList"))
 		return true;
