@@ -621,16 +621,13 @@ run_is_wanted(struct run *r)
 {
 	struct execsrv_process_list	*list;
 	struct execsrv_error		 e;
-	bool				 wanted = false;
+	bool				 wanted = r->has_left || r->may_run;
 	size_t				 i;
 
-	if (r->has_left || r->o->session == NULL)
+	if (r->o->session == NULL)
 		return r->has_left;
-	/* A command that may still run is another client's. */
-	if (r->may_run)
-		return true;
-	execsrv_hold(r->x, false);
-	if (!execsrv_can(r->x, "execsrvProcessList"))
+	/* What may still run is another client's. */
+	if (wanted || !execsrv_can(r->x, "execsrvProcessList"))
 		return true;
 	if ((list = execsrv_process_list_wait(r->x, ASK_MS, &e)) == NULL)
 		return true;
