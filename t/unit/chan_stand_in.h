@@ -103,7 +103,10 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 		n = *(const size_t *)(const void *)((const char *)body +
 		    f->quantifier_offset);
 		ck_assert_int_eq(f->type, PROTOBUF_C_TYPE_STRING);
-		for (j = 0; j < n; j++)
+		if (n > 8)
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
+			    " %s:%zu", f->name, n);
+		for (j = 0; j < n && n <= 8; j++)
 			len += chan_member(text + len, sizeof(text) - len, f,
 			    *(char *const *const *)(const void *)at + j);
 	}

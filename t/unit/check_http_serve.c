@@ -389,7 +389,7 @@ END_TEST
 static void
 do_answer(void)
 {
-	static const char	 data[2 * LIMIT_HTTP_PIECE + 1];
+	static char		 data[2 * LIMIT_HTTP_PIECE + 1];
 	struct http_fields	 f;
 
 	request(6, 0, 0);
@@ -405,9 +405,10 @@ do_answer(void)
 	last->is_answered = true;
 	last->events->on_piece(last, "hello", 5);
 	ck_did("http_piece id=6 data='hello'");
+	data[sizeof(data) - 1] = 'z';
 	last->events->on_piece(last, data, sizeof(data));
 	ck_did("http_piece id=6 data:65536; http_piece id=6 data:65536; "
-	    "http_piece id=6 data=''");
+	    "http_piece id=6 data='z'");
 	done_error = "gone";
 	done_result = 1;
 	on_done(on_done_arg, last->easy, CURLE_SEND_ERROR);

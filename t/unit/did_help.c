@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char	 all[4000];
+static char	 all[20000];
 
 void
 did(const char *format, ...)
