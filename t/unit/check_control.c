@@ -447,7 +447,8 @@ START_TEST(test_busy)
 	busy = 0;
 	q.dir = LONG;
 	connect_error[0] = EPERM;
-	ASK(EXIT_UNKNOWN, LONG SOCKET ": Operation not permitted", LONG SOCKET, END);
+	ASK(EXIT_UNKNOWN, LONG SOCKET ": Operation not permitted",
+	    LONG SOCKET, END);
 	q.dir = LONG "x";
 	ASK(EXIT_OTHER, LONG "x" SOCKET ": File name too long", "", END);
 	connect_error[0] = 0;

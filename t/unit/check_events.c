@@ -41,12 +41,12 @@ control_ask_simply(const char *dir, const char *command, struct table **t_out,
 	static char			 name[] = "audit";
 	static char *const		 names[] = { name };
 	static const enum table_kind	 kinds[1] = { TABLE_TEXT };
-	char				*cells[1] = { (char *)(uintptr_t)audit };
+	char				*cell = (char *)(uintptr_t)audit;
 
 	did("%s %s", dir, command);
 	ck_assert_ptr_nonnull(*t_out = table_new(1, names, kinds));
 	if (audit != NULL)
-		ck_assert_int_eq(table_add(*t_out, 1, cells), 0);
+		ck_assert_int_eq(table_add(*t_out, 1, &cell), 0);
 	strcpy(e->text, "e");
 	return asked;
 }
@@ -307,6 +307,13 @@ gone(void)
 	ck_assert_int_eq(unlink(path), 0);
 }
 
+static void
+folder(void)
+{
+	gone();
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
 /* Nobody reads it any more. */
 static FILE	*before;
 
@@ -334,6 +341,8 @@ ck_follows(void (*const *steps)(void), const char *want)
 
 START_TEST(test_follow)
 {
+	char	 why[200];
+
 	look.is_json = look.follows = true;
 	look.since = -1;
 	put(path, "w", LINE("1") "\n" LINE("2") "\n");
@@ -343,6 +352,12 @@ START_TEST(test_follow)
 	    stop);
 	look.last = 0;
 	FOLLOWS(LINE("7") "\n" LINE("8") "\n", empty, put_8, gone, stop);
+	put(path, "w", "");
+	step = (void (*const [])(void)){ folder, nothing, NULL };
+	ck_assert_int_eq(show(path, NULL), EXIT_OTHER);
+	snprintf(why, sizeof(why), "execsrvctl: %s: Is a directory\n", path);
+	ck_said(why, "");
+	ck_assert_int_eq(rmdir(path), 0);
 }
 END_TEST
 
