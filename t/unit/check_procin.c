@@ -58,7 +58,7 @@ teardown(void)
 	event_base_free(base);
 }
 
-/* Fill the pipe and the queue behind it up to len bytes in the queue. */
+/* Fill the pipe and the queue behind it up to len bytes, which takes patience. */
 static void
 fill(size_t len)
 {
@@ -67,9 +67,12 @@ fill(size_t len)
 	while (in.queue.len == 0)
 		ck_assert_int_eq(procin_write(&in, data, 4096, NULL),
 		    PROCIN_ACCEPTED);
-	while (in.queue.len < len)
-		ck_assert_int_eq(procin_write(&in, data, len - in.queue.len,
-		    NULL), PROCIN_ACCEPTED);
+	while (in.queue.len < len) {
+		procin_write(&in, data, len - in.queue.len, NULL);
+		while (parked > 0)
+			event_base_loop(base, EVLOOP_ONCE);
+	}
+	ck_assert_uint_eq(in.queue.len, len);
 	free(data);
 }
 
@@ -104,8 +107,8 @@ START_TEST(test_order)
 		len = i * 37 % sizeof(piece) + 1;
 		for (k = 0; k < len; k++)
 			piece[k] = value++;
-		ck_assert_int_eq(procin_write(&in, piece, len, NULL),
-		    PROCIN_ACCEPTED);
+		ck_assert_int_le(procin_write(&in, piece, len, NULL),
+		    PROCIN_PARKED);
 		total += len;
 	}
 	got = malloc(65536);
@@ -120,6 +123,7 @@ START_TEST(test_order)
 	}
 	free(got);
 	ck_assert_uint_eq(in.queue.len, 0);
+	ck_assert_uint_eq(parked, 0);
 }
 END_TEST
 
@@ -144,6 +148,73 @@ START_TEST(test_parked)
 	ck_assert_uint_eq(sum, want + 1002);
 	ck_assert_uint_eq(told[0], 1);
 	ck_assert_uint_eq(told[1], 1);
+	free(data);
+}
+END_TEST
+
+/* Of a reader that keeps up little is queued, and nothing waits for long. */
+START_TEST(test_keeps_up)
+{
+	char	*data = calloc(1, 65536);
+	size_t	 sum = 0, n = 0, waits = 0;
+
+	while (waits < 3) {
+		while (parked == 0) {
+			waits += procin_write(&in, data, 65536, req(0)) ==
+			    PROCIN_PARKED;
+			n++;
+			ck_assert_uint_le(in.queue.len, LIMIT_STDIN_READ);
+		}
+		ck_assert_uint_gt(in.queue.len, LIMIT_STDIN_READ - 65536);
+		ck_assert(timer_is_set(&in.patience));
+		while (parked > 0) {
+			sum += drain_pipe();
+			io_fire(&in.write_ev);
+			event_base_loop(base, EVLOOP_NONBLOCK);
+		}
+		ck_assert(!timer_is_set(&in.patience));
+		ck_assert_uint_eq(told[0], waits);
+	}
+	procin_end(&in);
+	while (in.fd != -1) {
+		sum += drain_pipe();
+		event_base_loop(base, EVLOOP_NONBLOCK);
+	}
+	ck_assert_uint_eq(sum + drain_pipe(), n * 65536);
+	free(data);
+}
+END_TEST
+
+/* Of one that does not, as much as the limit says; until it does again. */
+START_TEST(test_patience)
+{
+	char	*data = calloc(1, LIMIT_STDIN_QUEUE);
+
+	fill(LIMIT_STDIN_READ);
+	ck_assert(!procin_has_room(&in, 1));
+	ck_assert_int_eq(procin_write(&in, data, 1, req(0)), PROCIN_PARKED);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert_uint_eq(told[0], 0);
+	while (told[0] == 0)
+		event_base_loop(base, EVLOOP_ONCE);
+	ck_assert_uint_eq(in.queue.len, LIMIT_STDIN_READ + 1);
+	ck_assert(procin_has_room(&in, LIMIT_STDIN_QUEUE - in.queue.len));
+	ck_assert(!procin_has_room(&in, LIMIT_STDIN_QUEUE - in.queue.len + 1));
+	while (in.queue.len >= LIMIT_STDIN_READ / 2) {
+		ck_assert(procin_has_room(&in, LIMIT_STDIN_QUEUE / 2));
+		drain_pipe();
+		event_base_loop(base, EVLOOP_ONCE);
+	}
+	ck_assert(!procin_has_room(&in, LIMIT_STDIN_READ - in.queue.len + 1));
+	/* It reads again before the patience of one that waits is over. */
+	ck_assert_int_eq(procin_write(&in, data, LIMIT_STDIN_READ, req(1)),
+	    PROCIN_PARKED);
+	while (in.queue.len > 0 && told[1] == 0) {
+		drain_pipe();
+		io_fire(&in.write_ev);
+		event_base_loop(base, EVLOOP_NONBLOCK);
+	}
+	ck_assert_uint_eq(in.queue_max, LIMIT_STDIN_READ);
 	free(data);
 }
 END_TEST
@@ -300,6 +371,8 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_order);
 	tcase_add_test(t, test_parked);
+	tcase_add_test(t, test_keeps_up);
+	tcase_add_test(t, test_patience);
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_end);
 	tcase_add_test(t, test_end_behind);

@@ -13,6 +13,12 @@
 #include "common/limit.h"
 
 #define QUEUE_KEEP	4096		/* memory kept while empty */
+/*
+ * As long as the reader keeps up, what is queued fits the cache of a processor.
+ * Otherwise a write is accepted after so many ms, up to LIMIT_STDIN_QUEUE: it
+ * may be that nobody reads before the client has been answered.
+ */
+#define PATIENCE	20
 
 struct write_id {
 	TAILQ_ENTRY(write_id)	 entry;
@@ -21,6 +27,7 @@ struct write_id {
 };
 
 static void	 procin_on_write(void *);
+static void	 procin_on_patience(void *);
 
 void
 procin_init(struct procin *in, struct event_base *base, int fd, bool is_tty,
@@ -34,6 +41,8 @@ procin_init(struct procin *in, struct event_base *base, int fd, bool is_tty,
 	in->on_room = on_room;
 	in->arg = arg;
 	buf_init(&in->queue, LIMIT_STDIN_QUEUE);
+	in->queue_max = LIMIT_STDIN_READ;
+	timer_init(&in->patience, base, procin_on_patience, in);
 	TAILQ_INIT(&in->parked);
 	TAILQ_INIT(&in->id_order);
 	map_init(&in->ids);
@@ -131,6 +140,12 @@ widen(struct procin *in)
 	fd_widen(in->fd);
 }
 
+static bool
+queue_has_room(const struct procin *in, size_t len)
+{
+	return in->queue.len == 0 || in->queue.len + len <= in->queue_max;
+}
+
 /* Write, queue the rest; -1: no room. */
 static int
 procin_take(struct procin *in, const char *data, size_t len)
@@ -141,7 +156,7 @@ procin_take(struct procin *in, const char *data, size_t len)
 		push_queue(in);		/* there may be room by now */
 	if (in->fd == -1 || len == 0)
 		return 0;		/* closed: accept and discard */
-	if (in->queue.len > 0 && in->queue.len + len > LIMIT_STDIN_QUEUE) {
+	if (!queue_has_room(in, len)) {
 		errno = EFBIG;
 		return -1;
 	}
@@ -160,11 +175,18 @@ procin_take(struct procin *in, const char *data, size_t len)
 	return 0;
 }
 
+static void
+be_patient(struct procin *in)
+{
+	if (in->queue_max < LIMIT_STDIN_QUEUE)
+		timer_ensure(&in->patience, PATIENCE);
+}
+
 bool
 procin_has_room(const struct procin *in, size_t len)
 {
 	return TAILQ_EMPTY(&in->parked) && (in->fd == -1 ||
-	    in->queue.len == 0 || in->queue.len + len <= LIMIT_STDIN_QUEUE);
+	    queue_has_room(in, len));
 }
 
 enum procin_result
@@ -188,6 +210,7 @@ procin_write(struct procin *in, const void *data, size_t len,
 	memcpy(p->data, data, len);
 	TAILQ_INSERT_TAIL(&in->parked, p, entry);
 	*in->parked_total += len;
+	be_patient(in);
 	return PROCIN_PARKED;
 }
 
@@ -200,11 +223,12 @@ procin_admit(struct procin *in)
 {
 	struct parked	*p;
 
-	assert(in->queue.len < LIMIT_STDIN_QUEUE);
+	timer_stop(&in->patience);
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
 		TAILQ_REMOVE(&in->parked, p, entry);
 		if (procin_take(in, p->data, p->len) == -1) {
 			TAILQ_INSERT_HEAD(&in->parked, p, entry);
+			be_patient(in);
 			return;
 		}
 		procin_unpark(in, p);
@@ -225,8 +249,19 @@ procin_on_write(void *arg)
 	buf_trim(&in->queue, QUEUE_KEEP);
 	if (in->queue.len > 0)
 		io_start(&in->write_ev);
-	if (in->queue.len < LIMIT_STDIN_QUEUE / 2)
+	if (in->queue.len < LIMIT_STDIN_READ / 2)
+		in->queue_max = LIMIT_STDIN_READ;
+	if (in->queue.len < in->queue_max / 2)
 		procin_admit(in);
+}
+
+static void
+procin_on_patience(void *arg)
+{
+	struct procin	*in = arg;
+
+	in->queue_max = LIMIT_STDIN_QUEUE;
+	procin_admit(in);
 }
 
 void
@@ -255,6 +290,7 @@ procin_discard(struct procin *in)
 {
 	struct parked	*p;
 
+	timer_stop(&in->patience);
 	close_fd(in);
 	buf_fini(&in->queue);
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {

@@ -27,6 +27,8 @@ struct procin {
 	int			 fd;		/* -1: closed, or none */
 	struct io		 write_ev;
 	struct buf		 queue;
+	size_t			 queue_max;	/* bytes, as long as it reads */
+	struct timer		 patience;	/* of writes that wait */
 	TAILQ_HEAD(, parked)	 parked;
 	size_t			*parked_total;	/* bytes in the session */
 	bool			 is_tty;
