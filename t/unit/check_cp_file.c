@@ -193,9 +193,10 @@ take_lost(void)
 }
 
 static void
-term(void)
+term_take(void)
 {
 	raise(SIGTERM);
+	take();
 }
 
 /* --- a file --- */
@@ -553,9 +554,11 @@ START_TEST(test_signal_there)
 	cp_catch();
 	cp_heed();
 	cp_unfinished_there(true);
-	TRANSFER(-1, 0, "because", READ(0) "; there 0/0; free", term);
+	begin_upload("0123");
+	TRANSFER(-1, 0, "", WRITE(0) "; errno 4" HERE(0) "; free; here: "
+	    "Interrupted system call", term_take);
+	o.is_upload = false;
 	TRANSFER(-1, 0, "because", READ(0) "; free", NULL);
-	o.is_upload = true;
 	cp_heed();
 	ck_abort();
 }
