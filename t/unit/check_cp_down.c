@@ -64,7 +64,12 @@ cp_stat(const struct cp *of, const char *name, struct stat *st)
 void
 cp_made(struct cp *of, const char *name)
 {
+	struct stat	 st;
+
 	ck_assert(of == &c && strncmp(name, top, strlen(top)) == 0);
+	/* Whatever its mode there, it can be filled. */
+	ck_assert_int_eq(stat(name, &st), 0);
+	ck_assert_int_eq(st.st_mode & 0700, 0700);
 	did("made %s", name + strlen(top));
 }
 
