@@ -423,6 +423,100 @@ START_TEST(test_dead)
 }
 END_TEST
 
+static void
+make_groups(char path[][PATH_MAX], const char *dir, const char *const *names,
+    size_t n)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(path[i], PATH_MAX, "%.4000s/%s", dir, names[i]);
+		ck_assert_int_eq(mkdir(path[i], 0755), 0);
+	}
+}
+
+/* Which are left of what stand here; they are removed. */
+static void
+ck_left(char path[][PATH_MAX], const char *want)
+{
+	size_t	 i;
+
+	for (i = 0; i < strlen(want); i++) {
+		if (want[i] == '-')
+			await_gone(path[i]);
+		ck_assert_int_eq(access(path[i], F_OK) == 0, want[i] == '+');
+		if (want[i] == '+')
+			ck_assert_int_eq(rmdir(path[i]), 0);
+	}
+}
+
+/* The next master: of a former one only what has the name of a worker goes. */
+START_TEST(test_sweep)
+{
+	static const char *const	 names[] = {
+		"w3", "w5", "w7", "w0", "w", "w9x", "s8", "x6", "v5"
+	};
+	static char			 path[9][PATH_MAX];
+	struct cgroups_worker		 w = { .v2 = 3, .v1 = 0 };
+	struct cgroups_names		 former;
+
+	start();
+	if (cgroups_path(g)[0] == '\0') {
+		left_out("no control group of version 2 can be made");
+		stop();
+		return;
+	}
+	cgroups_names(g, &former);
+	make_groups(path, cgroups_path(g), names, 9);
+	cgroups_leave(g);
+	cgroups_free(&g);
+	ck_assert_ptr_nonnull(g = cgroups_new(base, &conf, &former));
+	cgroups_keep(g, &w);
+	ck_assert_uint_eq(w.v2, 3);
+	ck_assert_uint_eq(cgroups_sweep(g), 7);
+	ck_left(path, "+--++++++");
+	/* New ones are above all of them. */
+	w.v2 = 0;
+	cgroups_take(g, &w);
+	ck_assert_uint_eq(w.v2, 8);
+	stop();
+}
+END_TEST
+
+/* The same of version 1. */
+START_TEST(test_sweep_v1)
+{
+	static const char *const	 names[] = { "s4", "s6", "w9", "s0" };
+	static char			 path[4][PATH_MAX];
+	struct cgroups_worker		 w = { .v2 = 0 };
+	struct cgroups_limits		 l;
+	const Ipc__CgroupLimit		*one;
+	struct cgroups_names		 former;
+	char				 dir[PATH_MAX];
+
+	start();
+	if ((one = take_limits(&w, 3, &l)) == NULL) {
+		left_out("no controller of version 1 is ours");
+		stop();
+		return;
+	}
+	snprintf(dir, sizeof(dir), "%s", one->dir);
+	*strrchr(dir, '/') = '\0';
+	cgroups_names(g, &former);
+	make_groups(path, dir, names, 4);
+	cgroups_leave(g);
+	cgroups_free(&g);
+	ck_assert_ptr_nonnull(g = cgroups_new(base, &conf, &former));
+	w.v2 = 0;
+	w.v1 = 4;
+	cgroups_keep(g, &w);
+	ck_assert_uint_eq(w.v1, 4);
+	ck_assert_uint_eq(cgroups_sweep(g), 6);
+	ck_left(path, "+-++");
+	stop();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -440,6 +534,8 @@ main(void)
 	tcase_add_test(t, test_v1);
 	tcase_add_test(t, test_taken_away);
 	tcase_add_test(t, test_dead);
+	tcase_add_test(t, test_sweep);
+	tcase_add_test(t, test_sweep_v1);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
