@@ -339,6 +339,28 @@ START_TEST(test_deadline)
 }
 END_TEST
 
+#define GONE	"the connection was lost"
+
+/* Why it was lost is told once. */
+static const char	*const reasons[][2] = {
+	{ GONE ": it broke", GONE ": it broke" },
+	{ GONE, GONE }, { "it broke", GONE ": it broke" },
+	{ "the connection was los", GONE ": the connection was los" },
+};
+
+START_TEST(test_reason)
+{
+	start();
+	lose();
+	snprintf(x->recovery.why.text, sizeof(x->recovery.why.text), "%s",
+	    reasons[_i][0]);
+	now += 25000;
+	ck_turn(EXECSRV_GONE);
+	ck_assert_str_eq(execsrv_why(x)->text, reasons[_i][1]);
+	stop();
+}
+END_TEST
+
 /* To the millisecond, however often it is tried. */
 START_TEST(test_deadline_exact)
 {
@@ -1096,6 +1118,7 @@ recover_suite(void)
 	tcase_add_test(t, test_lost_between);
 	tcase_add_test(t, test_open_to_gone);
 	tcase_add_loop_test(t, test_deadline, 0, 4);
+	tcase_add_loop_test(t, test_reason, 0, 4);
 	tcase_add_loop_test(t, test_deadline_exact, 0, 2);
 	tcase_add_loop_test(t, test_pauses, 0, 8);
 	tcase_add_test(t, test_connecting_ends);
