@@ -799,6 +799,32 @@ START_TEST(test_unmeasured)
 }
 END_TEST
 
+/* A receipt for bulk is asked for between frames, while it is open. */
+START_TEST(test_bulk)
+{
+	start(true);
+	conn_send(c, "abc", 3);
+	conn_sent_bulk(c, LIMIT_INFLIGHT_FIRST);
+	c->in_frame = true;
+	conn_flush(c);
+	c->in_frame = false;
+	ck_did("");
+	conn_flush(c);
+	ck_did("ask 3; flushed");
+	ck_assert(!conn_has_room(c));
+	conn_flush(c);
+	ck_did("");
+	conn_on_receipt(c, 2);
+	ck_assert(c->inflight.is_asked);
+	conn_on_receipt(c, 3);
+	ck_assert(!c->inflight.is_asked);
+	ck_did("receipt 2; receipt 3");
+	conn_sent_bulk(c, LIMIT_INFLIGHT_FIRST);
+	conn_close(c, 1000, "x");
+	ck_did_begin("close 1000 x; set timer 1000; end: x; shutdown");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -829,6 +855,7 @@ main(void)
 	tcase_add_loop_test(t, test_no_memory, 0, 5);
 	tcase_add_test(t, test_send_buf);
 	tcase_add_test(t, test_unmeasured);
+	tcase_add_test(t, test_bulk);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
