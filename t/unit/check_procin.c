@@ -58,7 +58,7 @@ teardown(void)
 	event_base_free(base);
 }
 
-/* Fill the pipe and the queue behind it up to len bytes, which takes patience. */
+/* Fill the pipe, and the queue up to len bytes, which takes patience. */
 static void
 fill(size_t len)
 {
