@@ -43,3 +43,9 @@ said_error(void)
 {
 	return text[1];
 }
+
+const char *
+said_output(void)
+{
+	return text[0];
+}

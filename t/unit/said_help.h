@@ -8,5 +8,6 @@ void	 said_end(void);
 /* Both, since the last look. */
 void	 ck_said(const char *error, const char *output);
 
-/* What said_end() ended, of standard error. */
+/* What said_end() ended. */
 const char *said_error(void);
+const char *said_output(void);
