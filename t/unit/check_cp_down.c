@@ -16,6 +16,7 @@
 #include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 #include "t/unit/did_help.h"
+#include "t/unit/scratch_help.h"
 
 static struct cp_options	 o;
 static struct cp		 c;
@@ -23,7 +24,7 @@ static struct cp_there		 t, inner;	/* of "s", in it */
 static struct execsrv_error	 why;
 static struct execsrv_entry	 entries[3];
 static struct execsrv_directory	 folder;
-static char			 top[64], here[80];
+static char			 top[SCRATCH_SIZE], here[80];
 static bool			 is_unknown, is_listed, is_read, is_same,
 				 is_made, has_ahead, has_part, is_open,
 				 is_gone;
@@ -231,11 +232,7 @@ execsrv_fs_read_file_wait(struct execsrv *x, const struct execsrv_fs_path *in,
 static void
 setup(void)
 {
-	const char	*tmp = getenv("TMPDIR");
-
-	snprintf(top, sizeof(top), "%.40s/cp_down.XXXXXX",
-	    tmp != NULL ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	scratch_make(top, "cp_down");
 	snprintf(here, sizeof(here), "%s/f", top);
 	memset(&o, 0, sizeof(o));
 	memset(&c, 0, sizeof(c));

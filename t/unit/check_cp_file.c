@@ -19,6 +19,7 @@
 #include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/cp/cp_priv.h"
 #include "t/unit/did_help.h"
+#include "t/unit/scratch_help.h"
 
 #define T	((struct execsrv_transfer *)8)
 
@@ -35,7 +36,7 @@ static step_fn *const		*step;
 static bool			 is_sent;
 static enum execsrv_status	 state;
 static int			 looks, wait_result;
-static char			 top[64], path[80];
+static char			 top[SCRATCH_SIZE], path[80];
 
 /* --- in the place of others --- */
 
@@ -204,11 +205,7 @@ term_take(void)
 static void
 setup(void)
 {
-	const char	*tmp = getenv("TMPDIR");
-
-	snprintf(top, sizeof(top), "%.40s/cp_file.XXXXXX",
-	    tmp != NULL ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	scratch_make(top, "cp_file");
 	snprintf(path, sizeof(path), "%s/f", top);
 	memset(&o, 0, sizeof(o));
 	memset(&c, 0, sizeof(c));

@@ -16,9 +16,10 @@
 #include "master/execsrvctl/events.h"
 #include "t/unit/did_help.h"
 #include "t/unit/said_help.h"
+#include "t/unit/scratch_help.h"
 
 static struct events_look look;
-static char		 top[64], path[80], old[80];
+static char		 top[SCRATCH_SIZE], path[80], old[80];
 static void		 (*const *step)(void);
 static const char	*audit;		/* of the daemon; or NULL */
 static int		 asked;		/* what it answers */
@@ -79,11 +80,7 @@ control_complain(const struct control_error *e)
 static void
 setup(void)
 {
-	const char	*tmp = getenv("TMPDIR");
-
-	snprintf(top, sizeof(top), "%.40s/events.XXXXXX",
-	    tmp != NULL ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	scratch_make(top, "events");
 	snprintf(path, sizeof(path), "%s/log", top);
 	snprintf(old, sizeof(old), "%s/old", top);
 	ck_assert_int_eq(setenv("TZ", "UTC-2", 1), 0);

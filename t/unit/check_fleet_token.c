@@ -16,12 +16,13 @@
 #include "master/execsrvctl/fleet/fleet_token.h"
 #include "t/unit/left_out.h"
 #include "t/unit/said_help.h"
+#include "t/unit/scratch_help.h"
 
 #define HASH	"sha256:0123456789abcdef"
 #define OLD	"# tokens\n  a\tsha256:1 register=x\nab sha256:2\n\n"
 
 static struct fleet_token_options o;
-static char			 top[64], path[80], beside[90];
+static char			 top[SCRATCH_SIZE], path[80], beside[90];
 
 static void
 put(const char *text)
@@ -66,11 +67,7 @@ command(const char *verb, const char *name)
 static void
 setup(void)
 {
-	const char	*tmp = getenv("TMPDIR");
-
-	snprintf(top, sizeof(top), "%.40s/fleet_token.XXXXXX",
-	    tmp != NULL ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	scratch_make(top, "fleet_token");
 	snprintf(path, sizeof(path), "%s/tokens", top);
 	snprintf(beside, sizeof(beside), "%s.new", path);
 	memset(&o, 0, sizeof(o));
