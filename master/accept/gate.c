@@ -9,11 +9,14 @@
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
+#include "common/linux/crowd.h"
 #include "common/log.h"
 #include "master/accept/child_assign.h"
 #include "master/auth/userdb.h"
 #include "master/workers/pool.h"
 #include "master/world.h"
+
+#define CROWD_MAX	10
 
 /* The counts of an address of a user, or of a user in all. */
 struct source {
@@ -275,6 +278,19 @@ gate_leave(struct gate *g, struct child *c)
 }
 
 /*
+ * What a handshake may take that others wait for, in ms.  Where many processes
+ * want a processor it is not the client who is slow, or not of its own will.
+ */
+static uint64_t
+patience(void)
+{
+	unsigned	 crowd = crowd_now();
+
+	return LIMIT_STARTUPS_PATIENCE *
+	    (uint64_t)(crowd < CROWD_MAX ? crowd : CROWD_MAX);
+}
+
+/*
  * The first waiting connection has no place: drop the oldest handshake that
  * occupies one it could have, after LIMIT_STARTUPS_PATIENCE.
  */
@@ -282,7 +298,7 @@ static void
 make_place(struct gate *g, const struct waiting *k)
 {
 	struct child	*c;
-	uint64_t	 age;
+	uint64_t	 age, rest;
 	bool		 is_full = g->ngreeted >= LIMIT_STARTUPS_FULL;
 	bool		 is_own = k->source->greeting >=
 			    LIMIT_STARTUPS_SOURCE;
@@ -295,14 +311,18 @@ make_place(struct gate *g, const struct waiting *k)
 	if (c == NULL)
 		return;
 	age = clock_ms() - c->since;
-	if (age >= LIMIT_STARTUPS_PATIENCE) {
+	rest = patience();
+	if (age >= rest) {
 		STAT_INC(g->world, dropped);
 		log_debug("%s: handshake dropped, others are waiting",
 		    c->peer.text);
 		child_kill(c);
 		return;
 	}
-	timer_set(&g->patience_ev, LIMIT_STARTUPS_PATIENCE - age);
+	rest -= age;
+	/* The crowd may be gone sooner. */
+	timer_set(&g->patience_ev, rest < LIMIT_STARTUPS_PATIENCE ? rest :
+	    LIMIT_STARTUPS_PATIENCE);
 }
 
 void

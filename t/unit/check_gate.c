@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "common/limit.h"
+#include "common/linux/crowd.h"
 #include "master/accept/child_assign.h"
 #include "master/accept/gate.h"
 #include "master/auth/userdb.h"
@@ -29,6 +30,7 @@ static struct child	*killed;		/* the last one */
 static unsigned		 nkilled;
 static uint64_t		 now, timer;		/* ms; the last one asked for */
 static uint32_t		 drawn;
+static unsigned		 crowd = 1;
 static bool		 is_patient;		/* that takes long */
 static bool		 is_lost;		/* assigning fails */
 /* What is known of users, and who was asked for last. */
@@ -57,6 +59,12 @@ uint64_t
 clock_us(void)
 {
 	return now * 1000;
+}
+
+unsigned
+crowd_now(void)
+{
+	return crowd;
 }
 
 struct timeval
@@ -397,6 +405,30 @@ START_TEST(test_patience_of_a_source)
 END_TEST
 
 /* It is the oldest one of that user, where that user has too many. */
+START_TEST(test_patience_in_a_crowd)
+{
+	crowd = 3;
+	knock("ann", "ann 1", SOURCE + 1);
+	ck_assert_uint_eq(timer, LIMIT_STARTUPS_PATIENCE);
+	now += 3 * LIMIT_STARTUPS_PATIENCE - 1;
+	turn();
+	ck_assert_uint_eq(timer, 1);
+	ck_assert_uint_eq(nkilled, 0);
+	now++;
+	turn();
+	ck_assert_uint_eq(nkilled, 1);
+	/* However large it is; and it is over. */
+	crowd = 100;
+	knock("ann", "ann 2", SOURCE + 1);
+	now += 10 * LIMIT_STARTUPS_PATIENCE - 1;
+	turn();
+	ck_assert_uint_eq(nkilled, 1);
+	now++;
+	turn();
+	ck_assert_uint_eq(nkilled, 2);
+}
+END_TEST
+
 START_TEST(test_patience_of_a_user)
 {
 	knock("bob", "bob 1", 1);
@@ -612,6 +644,7 @@ main(void)
 	tcase_add_test(t, test_alike);
 	tcase_add_test(t, test_order);
 	tcase_add_test(t, test_patience_of_a_source);
+	tcase_add_test(t, test_patience_in_a_crowd);
 	tcase_add_test(t, test_patience_of_a_user);
 	tcase_add_test(t, test_patience_of_all);
 	tcase_add_test(t, test_queue);

@@ -1,4 +1,4 @@
-/* common/linux/usage.c: texts of /proc, and what processes of our own use. */
+/* common/linux/usage.c, crowd.c: texts of /proc, and what our processes use. */
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/linux/crowd.h"
 #include "common/linux/usage.h"
 #include "worker/session/session_usage.h"
 
@@ -116,6 +117,19 @@ work(int said)
 		pause();
 }
 
+START_TEST(test_crowd)
+{
+	ck_assert_uint_eq(crowd_parse("0.1 0.2 0.3 12/345 678\n", 2), 6);
+	ck_assert_uint_eq(crowd_parse("0.1 0.2 0.3 7/345 678\n", 2), 3);
+	ck_assert_uint_eq(crowd_parse("0.1 0.2 0.3 1/345 678\n", 2), 1);
+	ck_assert_uint_eq(crowd_parse("0.1 0.2 0.3 0/345 678\n", 2), 1);
+	ck_assert_uint_eq(crowd_parse("0.1 0.2 0.3 12/345 678\n", 0), 1);
+	ck_assert_uint_eq(crowd_parse("0.1 0.2 0.3", 2), 1);
+	ck_assert_uint_eq(crowd_parse("", 2), 1);
+	ck_assert_uint_ge(crowd_now(), 1);
+}
+END_TEST
+
 START_TEST(test_living)
 {
 	struct usage	 u = { 0, 0, 0, 0, 0 }, own, gone;
@@ -173,6 +187,7 @@ main(void)
 	tcase_add_test(t, test_session);
 	tcase_add_test(t, test_texts);
 	tcase_add_test(t, test_add);
+	tcase_add_test(t, test_crowd);
 	tcase_add_test(t, test_living);
 	tcase_add_test(t, test_gone);
 	suite_add_tcase(s, t);
