@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -91,13 +93,16 @@ tcplisten(const char *name, const char *port, int fds[TCPLISTEN_MAX],
 {
 	struct addrinfo	 hints, *list;
 	size_t		 n = 0;
+	bool		 is_local = strcasecmp(name, "localhost") == 0;
 	int		 r, tries = strcmp(port, "0") == 0 ? TRIES : 1;
 
 	memset(&hints, 0, sizeof(hints));
 	hints.ai_socktype = SOCK_STREAM;
-	hints.ai_flags = AI_NUMERICSERV | AI_PASSIVE;
+	/* Loopback in any case, RFC 6761 section 6.3: of no name it is. */
+	hints.ai_flags = AI_NUMERICSERV | (is_local ? 0 : AI_PASSIVE);
 	while (n == 0 && tries-- > 0) {
-		if ((r = getaddrinfo(name, port, &hints, &list)) != 0) {
+		if ((r = getaddrinfo(is_local ? NULL : name, port, &hints,
+		    &list)) != 0) {
 			*why_out = gai_strerror(r);
 			return 0;
 		}

@@ -1,4 +1,7 @@
-/* Listening at a TCP port of all addresses of a name, as sshd(8) does. */
+/*
+ * Listening at a TCP port of all addresses of a name, as sshd(8) does; localhost
+ * needs no hosts(5).
+ */
 #pragma once
 
 #include <stddef.h>

@@ -84,7 +84,12 @@ class Canary:
 
 
 def names(folder):
-    """Name resolution of the world, for this mount namespace."""
+    """Name resolution of the world, for this mount namespace. Where there is no
+    /etc/hosts, in a copy of /etc."""
+    if not os.path.exists("/etc/hosts"):
+        sh("cp", "-a", "/etc", folder)
+        open(folder + "/etc/hosts", "w", encoding="ascii").close()
+        sh("mount", "--bind", folder + "/etc", "/etc")
     for name, text in (("resolv.conf", "nameserver 7.7.7.2\n"),
                        ("hosts", "127.0.0.1 localhost\n")):
         path = "%s/%s" % (folder, name)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 static struct sockaddr_in	 places[TCPLISTEN_MAX + 1];
 static struct addrinfo		 infos[TCPLISTEN_MAX + 1];
 static size_t			 nplaces;
+static bool			 is_local;
 static int			 asked, binds;
 static int			 refuses[64];	/* errno of each bind(2) */
 static in_port_t		 ports[64];	/* that each asked for */
@@ -27,8 +29,12 @@ getaddrinfo(const char *restrict name, const char *restrict port,
     const struct addrinfo *restrict hints, struct addrinfo **restrict out)
 {
 	asked++;
-	ck_assert_str_eq(name, "name");
-	ck_assert_int_eq(hints->ai_flags, AI_NUMERICSERV | AI_PASSIVE);
+	if (is_local)
+		ck_assert_ptr_null(name);
+	else
+		ck_assert_str_eq(name, "name");
+	ck_assert_int_eq(hints->ai_flags, AI_NUMERICSERV | (is_local ? 0 :
+	    AI_PASSIVE));
 	for (size_t i = 0; i < nplaces; i++) {
 		places[i] = (struct sockaddr_in){ .sin_family = AF_INET,
 		    .sin_port = htons((uint16_t)atoi(port)),
@@ -103,6 +109,22 @@ START_TEST(test_all)
 	n = begin(TCPLISTEN_MAX + 1, "0", fds, &why);
 	ck_assert_uint_eq(n, TCPLISTEN_MAX);
 	finish(fds, n);
+}
+END_TEST
+
+/* Whatever the resolver says of it. */
+START_TEST(test_localhost)
+{
+	const char	*why;
+	int		 fds[TCPLISTEN_MAX];
+	size_t		 n;
+
+	is_local = true;
+	nplaces = 1;
+	n = tcplisten("LocalHost", "0", fds, &why);
+	ck_assert_uint_eq(n, 1);
+	finish(fds, n);
+	is_local = false;
 }
 END_TEST
 
@@ -197,6 +219,7 @@ main(void)
 	int	 failed;
 
 	tcase_add_test(t, test_all);
+	tcase_add_test(t, test_localhost);
 	tcase_add_test(t, test_again);
 	tcase_add_test(t, test_taken);
 	tcase_add_test(t, test_off);
