@@ -92,9 +92,8 @@ def carried(ends, text):
 
 
 def loopback():
-    """The addresses that localhost has here."""
-    for *_, sockaddr in socket.getaddrinfo("localhost", 0,
-                                           type=socket.SOCK_STREAM):
+    """The addresses of loopback here."""
+    for *_, sockaddr in socket.getaddrinfo(None, 0, type=socket.SOCK_STREAM):
         kind = socket.AF_INET6 if ":" in sockaddr[0] else socket.AF_INET
         with contextlib.suppress(OSError), socket.socket(kind) as s:
             s.bind((sockaddr[0], 0))
