@@ -1,6 +1,6 @@
 /*
- * Listening at a TCP port of all addresses of a name, as sshd(8) does; localhost
- * needs no hosts(5).
+ * Listening at a TCP port of all addresses of a name, as sshd(8) does;
+ * localhost needs no hosts(5).
  */
 #pragma once
 
