@@ -24,13 +24,9 @@ crowd_now(void)
 {
 	long	 n = sysconf(_SC_NPROCESSORS_ONLN);
 	char	 text[TEXT_MAX];
-	ssize_t	 got;
-	int	 fd;
 
-	if (n < 1 || (fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC)) == -1)
+	if (n < 1 || fd_read_file(AT_FDCWD, "/proc/loadavg", text,
+	    sizeof(text)) == -1)
 		return 1;
-	got = read(fd, text, sizeof(text) - 1);
-	fd_close(&fd);
-	text[got > 0 ? got : 0] = '\0';
 	return crowd_parse(text, (unsigned)n);
 }

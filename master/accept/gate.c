@@ -16,7 +16,7 @@
 #include "master/workers/pool.h"
 #include "master/world.h"
 
-#define CROWD_MAX	10
+#define CROWD_MAX	10	/* times LIMIT_STARTUPS_PATIENCE */
 
 /* The counts of an address of a user, or of a user in all. */
 struct source {
@@ -278,8 +278,9 @@ gate_leave(struct gate *g, struct child *c)
 }
 
 /*
- * What a handshake may take that others wait for, in ms.  Where many processes
- * want a processor it is not the client who is slow, or not of its own will.
+ * How old a handshake may be that others wait for, in ms, once it has taken
+ * LIMIT_STARTUPS_PATIENCE.  Where many processes want a processor it is not the
+ * client who is slow, or not of its own will.
  */
 static uint64_t
 patience(void)
@@ -292,13 +293,13 @@ patience(void)
 
 /*
  * The first waiting connection has no place: drop the oldest handshake that
- * occupies one it could have, after LIMIT_STARTUPS_PATIENCE.
+ * occupies one it could have, if it has taken too long.
  */
 static void
 make_place(struct gate *g, const struct waiting *k)
 {
 	struct child	*c;
-	uint64_t	 age, rest;
+	uint64_t	 age, last;
 	bool		 is_full = g->ngreeted >= LIMIT_STARTUPS_FULL;
 	bool		 is_own = k->source->greeting >=
 			    LIMIT_STARTUPS_SOURCE;
@@ -311,18 +312,18 @@ make_place(struct gate *g, const struct waiting *k)
 	if (c == NULL)
 		return;
 	age = clock_ms() - c->since;
-	rest = patience();
-	if (age >= rest) {
+	last = age < LIMIT_STARTUPS_PATIENCE ? LIMIT_STARTUPS_PATIENCE :
+	    patience();
+	if (age >= last) {
 		STAT_INC(g->world, dropped);
 		log_debug("%s: handshake dropped, others are waiting",
 		    c->peer.text);
 		child_kill(c);
 		return;
 	}
-	rest -= age;
 	/* The crowd may be gone sooner. */
-	timer_set(&g->patience_ev, rest < LIMIT_STARTUPS_PATIENCE ? rest :
-	    LIMIT_STARTUPS_PATIENCE);
+	timer_set(&g->patience_ev, last - age < LIMIT_STARTUPS_PATIENCE ?
+	    last - age : LIMIT_STARTUPS_PATIENCE);
 }
 
 void

@@ -27,7 +27,7 @@ struct procin {
 	int			 fd;		/* -1: closed, or none */
 	struct io		 write_ev;
 	struct buf		 queue;
-	size_t			 queue_max;	/* bytes, as long as it reads */
+	size_t			 queue_max;	/* STDIN_READ, or _QUEUE */
 	struct timer		 patience;	/* of writes that wait */
 	TAILQ_HEAD(, parked)	 parked;
 	size_t			*parked_total;	/* bytes in the session */
